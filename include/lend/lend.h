@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* All of liblend. */
+#ifndef LEND_LEND_H
+#define LEND_LEND_H
+
+#include <lend/arena.h>
+#include <lend/exec.h>
+#include <lend/request.h>
+#include <lend/team.h>
+#include <lend/worker.h>
+#include <lend/workspace.h>
+
+#endif

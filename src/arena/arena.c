@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Making and ending an arena. */
+#include <lend/arena.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "arena/directory.h"
+#include "arena/fork.h"
+#include "arena/gate.h"
+#include "arena/number.h"
+#include "arena/private.h"
+#include "arena/slot.h"
+#include "arena/stats.h"
+#include "arena/team.h"
+#include "arena/thread.h"
+#include "arena/trim.h"
+#include "mem/backend.h"
+#include "mem/init.h"
+#include "sync/reclaim.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int start_error;
+
+/* Keys begin at 1: 0 is nobody's. */
+static _Atomic(uint64_t) last_key;
+
+static void
+start(void)
+{
+	start_error = lend__init();
+	if (start_error)
+		return;
+	directory_init();
+	start_error = thread_init();
+	if (!start_error)
+		start_error = fork_init();
+}
+
+/* What the program says, else what LEND_CONF says. */
+static int
+configure(struct lend_arena *arena, const struct lend_arena_options *options)
+{
+	static const struct lend_arena_options none = LEND_ARENA_OPTIONS_INIT;
+
+	if (!options)
+		options = &none;
+	if (options->size != sizeof(*options))
+		return -EINVAL;
+	arena->limit = options->limit ? options->limit : lend__conf.limit;
+	arena->trace = options->trace || lend__conf.trace;
+	arena->hugetlb = options->hugetlb || lend__conf.hugetlb;
+	arena->fast = lend__membarrier;
+	/* Relaxed: nobody knows the arena yet.  Not fast: one for ever. */
+	store_relaxed(&arena->trimmers, arena->fast ? 0 : 1);
+	if (options->name)
+		strncpy(arena->name, options->name, ARENA_NAME_BYTES - 1);
+	return 0;
+}
+
+static void
+init_registries(struct lend_arena *arena)
+{
+	registry_init(&arena->slots, sizeof(struct slot));
+	registry_init(&arena->bufs, sizeof(struct bufs));
+	registry_init(&arena->sets, sizeof(struct team_set));
+	registry_init(&arena->privates, sizeof(struct private_loan));
+	registry_init(&arena->records, sizeof(struct record));
+}
+
+static int
+create(const struct lend_arena_options *options, struct lend_arena **made)
+{
+	struct lend_arena *arena = pages_alloc(sizeof(*arena));
+	int error;
+
+	if (!arena)
+		return -ENOMEM;
+	error = configure(arena, options);
+	if (!error)
+		error = directory_reserve(&arena->index);
+	if (error) {
+		pages_free(arena, sizeof(*arena));
+		return error;
+	}
+	init_registries(arena);
+	/* Relaxed: only that it is unique matters. */
+	arena->key = fetch_add_relaxed(&last_key, 1) + 1;
+	directory_publish(arena);
+	*made = arena;
+	return 0;
+}
+
+int
+lend_arena_create(lend_arena **arena, const struct lend_arena_options *options)
+{
+	int error;
+
+	if (!arena)
+		return -EINVAL;
+	pthread_once(&once, start);
+	if (start_error)
+		return start_error;
+	gate_enter();
+	error = create(options, arena);
+	gate_leave();
+	return error;
+}
+
+static bool
+any_loan_out(struct lend_arena *arena)
+{
+	for (uint32_t i = 0; i < registry_count(&arena->slots); i++)
+		if (slot_is_out(registry_at(&arena->slots, i)))
+			return true;
+	for (uint32_t i = 0; i < registry_count(&arena->sets); i++) {
+		struct team_set *set = registry_at(&arena->sets, i);
+
+		/* Relaxed: no other call is in progress. */
+		if (number_is_out(load_relaxed(&set->number)))
+			return true;
+	}
+	return private_any_out(arena);
+}
+
+/* All loans are in, nobody finds the arena any more. */
+static void
+release_storage(struct lend_arena *arena)
+{
+	for (uint32_t i = 0; i < registry_count(&arena->bufs); i++)
+		bufs_release(arena, registry_at(&arena->bufs, i));
+	for (uint32_t i = 0; i < registry_count(&arena->sets); i++)
+		team_set_release(arena, registry_at(&arena->sets, i));
+	registry_fini(&arena->slots);
+	registry_fini(&arena->bufs);
+	registry_fini(&arena->sets);
+	registry_fini(&arena->privates);
+	registry_fini(&arena->records);
+}
+
+static void
+destroy(struct lend_arena *arena)
+{
+	uint32_t index = arena->index;
+
+	directory_withdraw(arena);
+	/* A thread that is just ending may still be settling its slot. */
+	reclaim_wait();
+	release_storage(arena);
+	pages_free(arena, sizeof(*arena));
+	directory_recycle(index);
+}
+
+int
+lend_arena_destroy(lend_arena *arena)
+{
+	int error = 0;
+
+	if (!arena)
+		return 0;
+	if (reclaim_reading())
+		return -EDEADLK;
+	gate_enter();
+	if (any_loan_out(arena)) {
+		error = -EBUSY;
+	} else {
+		if (lend__conf.stats_print)
+			stats_print(arena);
+		destroy(arena);
+	}
+	gate_leave();
+	return error;
+}
+
+uint64_t
+lend_arena_key(const lend_arena *arena)
+{
+	return arena ? arena->key : 0;
+}

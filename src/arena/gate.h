@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fork gate: the only lock of the library, and one that is never taken
+ * to lend.
+ *
+ * A child of fork(2) sees the other threads' work in whatever state it was.
+ * Words of the lock-free protocols can be rebuilt from the registries; an
+ * extent that is half allocated cannot.  So everything that changes which
+ * extents there are (growth, trim, making and ending of arenas and slots)
+ * passes the gate as one of many, and fork(2) closes it for its length.
+ *
+ * It is a reader-writer lock that prefers readers, so passing may nest.
+ * Order: the gate before any RCU read section, never inside.
+ */
+#ifndef LEND_ARENA_GATE_H
+#define LEND_ARENA_GATE_H
+
+void gate_enter(void);
+void gate_leave(void);
+
+/* Around fork(2). */
+void gate_close(void);
+void gate_open(void);
+
+#endif

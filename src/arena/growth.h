@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How kept buffers grow (or a scatter vector shrinks): all or nothing.
+ *
+ *   plan      sizes are computed, nothing has changed
+ *   acquire   trace records, the limit's reservation, the new extents
+ *   commit    the new extents take their places, the old ones are released
+ *
+ * A failure while acquiring gives everything back: the caller's buffers are
+ * as they were.  One case cannot be so strict: when the limit has room for
+ * the new extents only in the place of the old ones, the old ones must go
+ * first; if then the system has no memory, those buffers are left empty.
+ */
+#ifndef LEND_ARENA_GROWTH_H
+#define LEND_ARENA_GROWTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "arena/bufs.h"
+#include "arena/state.h"
+
+#define GROWTH_STEPS 3
+
+struct growth_step {
+	struct page_buf *buf;
+	size_t bytes;		/* the new extent's; 0: only released */
+	size_t keep;		/* bytes of content that move along */
+	int trace;		/* enum lend_buffer, or -1: not a page buffer */
+	void *start;		/* the new extent, once acquired */
+	struct record *record;
+};
+
+struct growth {
+	unsigned steps;
+	bool grows;		/* some step is a growth, not a shrinkage */
+	struct growth_step step[GROWTH_STEPS];
+};
+
+/*
+ * Adds a step where `buf` is smaller than `bytes`: to the next power of two,
+ * at least a page.  Errors: -EOVERFLOW.
+ */
+int growth_plan_bytes(struct growth *growth, struct page_buf *buf,
+		      size_t bytes, enum lend_buffer trace);
+/*
+ * Adds a step where `buf` holds fewer than `elements`: to twice its present
+ * capacity or to the need, whichever is more; `keep` elements move along.
+ * Errors: -EOVERFLOW.
+ */
+int growth_plan_elements(struct growth *growth, struct page_buf *buf,
+			 size_t elements, size_t keep);
+/* Adds a step to just the size that `elements`, all kept, need. */
+int growth_plan_shrink(struct growth *growth, struct page_buf *buf,
+		       size_t elements);
+/* Adds a step to at least `bytes`, nothing kept, not traced. */
+int growth_plan_exact(struct growth *growth, struct page_buf *buf,
+		      size_t bytes);
+
+/*
+ * Carries the plan out.  The caller is alone with the buffers and settles its
+ * account afterwards, whatever the result.  A null arena stands for private
+ * buffers: no limit, no trace, no count.
+ * Errors: -ENOMEM, -EDQUOT.
+ */
+int growth_run(struct lend_arena *arena, struct growth *growth);
+
+/* Releases the buffer's extent; its account is the caller's. */
+void buf_release(struct lend_arena *arena, struct page_buf *buf);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private worker loans: what a re-entrant checkout gets.  Their buffers are
+ * allocated for the loan and freed at its return; they are not in the arena's
+ * accounts, not under its limit and not traced.  Nesting has no depth limit.
+ *
+ * Synchronization: number and owner are atomic, the rest is the owner's alone
+ * while the loan is out; an idle one is on the arena's stack.
+ */
+#ifndef LEND_ARENA_PRIVATE_H
+#define LEND_ARENA_PRIVATE_H
+
+#include <stdbool.h>
+
+#include <lend/worker.h>
+
+#include "arena/state.h"
+
+/* Errors: as lend_worker_checkout(). */
+int private_checkout(struct lend_arena *arena, const struct lend_req *req,
+		     struct lend_worker *loan);
+/* The loan behind the handle, if it is out and the caller's; else an error. */
+int private_find(struct lend_arena *arena, const struct lend_worker *loan,
+		 struct private_loan **found);
+void private_return(struct lend_arena *arena, struct private_loan *loan);
+
+/* Whether any is out. */
+bool private_any_out(struct lend_arena *arena);
+/* Settles and counts those of a thread that has ended. */
+void private_abandon(struct lend_arena *arena, void *owner);
+/* Frees the buffers and makes the loan idle; the caller is alone with it. */
+void private_settle(struct lend_arena *arena, struct private_loan *loan);
+
+#endif

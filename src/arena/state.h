@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an arena is made of.
+ *
+ *   lend_arena
+ *     slots     registry of worker slots, one per thread at once
+ *                 \-- bufs: the three buffers, taken and put as one
+ *     sets      registry of team sets
+ *     privates  registry of re-entrant worker loans, outside the accounts
+ *     records   registry of trace records
+ *     stacks    of those that are idle or spare
+ *
+ * Registry objects are never freed before the arena is, so every walker may
+ * read any of them; each struct says who writes what.
+ */
+#ifndef LEND_ARENA_STATE_H
+#define LEND_ARENA_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <lend/arena.h>
+
+#include "arena/bufs.h"
+#include "base/atomic.h"
+#include "base/util.h"
+#include "sync/registry.h"
+#include "sync/stack.h"
+
+/*
+ * A team set.  While its loan is out the holder is alone with it; while it is
+ * on no stack, whoever popped it is.  `number`, `rest_bytes`, `panel_bytes`
+ * are read by statistics at any time: relaxed, each is right by itself.
+ */
+struct team_set {
+	struct node node;
+	_Atomic(uint64_t) number;	/* bit 0: the loan is out */
+	_Atomic(size_t) panel_bytes;	/* account: the panel */
+	_Atomic(size_t) rest_bytes;	/* account: scatter and barriers */
+	_Atomic(void *) taker;		/* thread that took it, for fork */
+	struct page_buf panel;
+	struct page_buf scatter;
+	struct page_buf barrier;
+	bool resized;			/* scatter is not in the account */
+	char pad[39];
+};
+
+/* A re-entrant worker loan: buffers of its own, freed at its return. */
+struct private_loan {
+	struct node node;
+	_Atomic(uint64_t) number;	/* bit 0: the loan is out */
+	_Atomic(void *) owner;		/* its thread, while it is out */
+	struct bufs bufs;		/* the owner's alone, while out */
+	char pad[40];
+};
+
+/* One growth, as lend_trace_record shows it. */
+struct record {
+	struct node node;
+	pid_t thread;
+	uint32_t buffer;
+	size_t capacity;
+	char pad[8];
+};
+
+_Static_assert(sizeof(struct bufs) == 64, "a power of two");
+_Static_assert(sizeof(struct team_set) == 128, "a power of two");
+_Static_assert(sizeof(struct private_loan) == 128, "a power of two");
+_Static_assert(sizeof(struct record) == 32, "a power of two");
+
+#define ARENA_NAME_BYTES 32
+
+struct lend_arena {
+	/* Read by every checkout; written by trimmers alone. */
+	uint64_t key;			/* constant */
+	uint32_t index;			/* constant: place in the directory */
+	_Atomic(uint32_t) trimmers;	/* see slot.h */
+	bool fast;			/* constant: membarrier serves */
+	bool trace;			/* constant */
+	bool hugetlb;			/* constant */
+	size_t limit;			/* constant: 0: none */
+	char name[ARENA_NAME_BYTES];	/* constant */
+
+	struct registry slots;
+	struct registry bufs;
+	struct registry sets;
+	struct registry privates;
+	struct registry records;
+
+	struct stack idle_slots;	/* without an owner, to be adopted */
+	struct stack spare_bufs;	/* empty descriptors */
+	struct stack idle_sets;		/* most recently returned first */
+	struct stack spare_sets;	/* without storage */
+	struct stack idle_privates;
+	struct stack taken_records;	/* free for use again */
+	struct stack records_out;	/* recorded, newest first */
+
+	/* Under a limit: what growth has reserved, never above it. */
+	_Alignas(FALSE_SHARING) _Atomic(size_t) reserved;
+
+	/* Counters, relaxed: each is right by itself. */
+	_Alignas(FALSE_SHARING) _Atomic(uint64_t) growths;
+	_Atomic(uint64_t) reentrant;
+	_Atomic(uint64_t) abandoned;
+	_Atomic(uint64_t) adopted;
+	_Atomic(uint64_t) trims;
+};
+
+/* Adds one to a counter of the arena. */
+static inline void
+count(_Atomic(uint64_t) *counter)
+{
+	/* Relaxed: nothing hangs on it. */
+	fetch_add_relaxed(counter, 1);
+}
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include "arena/team.h"
+
+#include <errno.h>
+
+#include <lend/team.h>
+
+#include "arena/gate.h"
+#include "arena/growth.h"
+#include "arena/number.h"
+#include "arena/thread.h"
+#include "base/assert.h"
+#include "mem/poison.h"
+#include "sync/barrier.h"
+#include "sync/stack.h"
+
+static void
+set_poison(const struct team_set *set, void (*mark)(void *, size_t))
+{
+	const struct page_buf *const buf[] = {
+		&set->panel, &set->scatter, &set->barrier
+	};
+
+	for (int i = 0; i < 3; i++)
+		if (buf_bytes(buf[i]))
+			mark(buf_start(buf[i]), buf_bytes(buf[i]));
+}
+
+void
+team_set_release(struct lend_arena *arena, struct team_set *set)
+{
+	buf_release(arena, &set->panel);
+	buf_release(arena, &set->scatter);
+	buf_release(arena, &set->barrier);
+	team_set_settle(set);
+}
+
+static __attribute__((noinline)) int
+set_new(struct lend_arena *arena, struct node **node)
+{
+	int error;
+
+	gate_enter();
+	error = registry_add(&arena->sets, node);
+	if (!error)
+		/* Relaxed: the taker is alone with it. */
+		store_relaxed(&((struct team_set *)*node)->number,
+			      number_first((*node)->index));
+	gate_leave();
+	return error;
+}
+
+/* An idle set, a spare one, or a new one. */
+static inline int
+set_get(struct lend_arena *arena, struct team_set **set)
+{
+	struct node *node = stack_pop(&arena->idle_sets, &arena->sets);
+	int error = 0;
+
+	if (unlikely(!node))
+		node = stack_pop(&arena->spare_sets, &arena->sets);
+	if (unlikely(!node))
+		error = set_new(arena, &node);
+	*set = (struct team_set *)node;
+	return error;
+}
+
+static int
+set_grow(struct lend_arena *arena, struct team_set *set,
+	 const struct lend_req *req)
+{
+	struct growth growth = { 0 };
+	size_t bytes;
+	int error;
+
+	if (__builtin_mul_overflow(req->barriers, sizeof(struct lend_barrier),
+				   &bytes))
+		return -EOVERFLOW;
+	error = growth_plan_elements(&growth, &set->scatter,
+				     req->team_scatter, 0);
+	if (!error)
+		error = growth_plan_exact(&growth, &set->barrier, bytes);
+	if (!error)
+		error = growth_run(arena, &growth);
+	team_set_settle(set);
+	return error;
+}
+
+static inline bool
+set_covers(const struct team_set *set, const struct lend_req *req)
+{
+	return buf_elements(&set->scatter) >= req->team_scatter &&
+	       buf_bytes(&set->barrier) / sizeof(struct lend_barrier) >=
+	       req->barriers;
+}
+
+static inline void
+fill(struct lend_team *lease, const struct lend_arena *arena,
+     struct team_set *set)
+{
+	lease->panel = buf_start(&set->panel);
+	lease->panel_capacity = buf_bytes(&set->panel);
+	lease->scatter = buf_start(&set->scatter);
+	lease->scatter_length = 0;
+	lease->scatter_capacity = buf_elements(&set->scatter);
+	lease->barrier = buf_start(&set->barrier);
+	lease->set = set;
+	lease->key = arena->key;
+	/* Relaxed: the taker's own store. */
+	lease->number = load_relaxed(&set->number);
+}
+
+int
+lend_team_take(lend_arena *arena, const struct lend_req *req, size_t pm,
+	       size_t pn, struct lend_team *lease)
+{
+	struct team_set *set;
+	int error;
+
+	if (unlikely(!arena) || unlikely(!req) || unlikely(!lease) ||
+	    unlikely(pm == 0) || unlikely(pn == 0))
+		return -EINVAL;
+	if (unlikely(pm > UINT32_MAX))
+		return -EOVERFLOW;
+	error = set_get(arena, &set);
+	if (unlikely(error))
+		return error;
+	if (unlikely(!set_covers(set, req))) {
+		error = set_grow(arena, set, req);
+		if (error) {
+			team_set_put(arena, set);
+			return error;
+		}
+	}
+	if (unlikely(lend__poison))
+		set_poison(set, poison_lent);
+	/* Relaxed, both: others look at them for statistics or in a fork. */
+	store_relaxed(&set->taker, thread_self());
+	store_relaxed(&set->number, load_relaxed(&set->number) | NUMBER_OUT);
+	fill(lease, arena, set);
+	lease->barriers = req->barriers;
+	lease->pm = pm;
+	lease->pn = pn;
+	for (size_t i = 0; i < req->barriers; i++)
+		barrier_init(&lease->barrier[i], (uint32_t)pm);
+	return 0;
+}
+
+/*
+ * The set behind the lease, if it is out.  A set lives as long as its arena,
+ * so a lease of this arena, however old, may be followed to it.
+ */
+static inline int
+find(struct lend_arena *arena, const struct lend_team *lease,
+     struct team_set **set)
+{
+	if (unlikely(!arena) || unlikely(!lease))
+		return -EINVAL;
+	if (unlikely(lease->key != arena->key))
+		return lease->key ? -EXDEV : -EALREADY;
+	*set = lease->set;
+	/* Relaxed: a lease that is out was handed to us by its taker. */
+	if (unlikely(load_relaxed(&(*set)->number) != lease->number))
+		return -EALREADY;
+	return 0;
+}
+
+static __attribute__((noinline)) int
+panel_grow(struct lend_arena *arena, struct lend_team *lease,
+	   struct team_set *set, size_t bytes)
+{
+	struct growth growth = { 0 };
+	int error = growth_plan_bytes(&growth, &set->panel, bytes,
+				      LEND_BUFFER_PANEL);
+
+	if (!error)
+		error = growth_run(arena, &growth);
+	/* After a failure too: see growth.h.  Relaxed: as in settle. */
+	store_relaxed(&set->panel_bytes, buf_bytes(&set->panel));
+	lease->panel = buf_start(&set->panel);
+	lease->panel_capacity = buf_bytes(&set->panel);
+	return error;
+}
+
+int
+lend_team_panel(lend_arena *arena, struct lend_team *lease, size_t bytes)
+{
+	struct team_set *set;
+	int error = find(arena, lease, &set);
+
+	if (unlikely(error))
+		return error;
+	if (likely(bytes <= lease->panel_capacity))
+		return 0;
+	return panel_grow(arena, lease, set, bytes);
+}
+
+/* The account follows at the return. */
+static void
+refill_scatter(struct lend_team *lease, struct team_set *set)
+{
+	set->resized = true;
+	lease->scatter = buf_start(&set->scatter);
+	lease->scatter_capacity = buf_elements(&set->scatter);
+}
+
+static size_t
+kept_elements(const struct lend_team *lease, const struct team_set *set)
+{
+	size_t capacity = buf_elements(&set->scatter);
+
+	return lease->scatter_length < capacity ? lease->scatter_length :
+	       capacity;
+}
+
+int
+lend_team_scatter_resize(lend_arena *arena, struct lend_team *lease,
+			 size_t length)
+{
+	struct growth growth = { 0 };
+	struct team_set *set;
+	int error = find(arena, lease, &set);
+
+	if (!error)
+		error = growth_plan_elements(&growth, &set->scatter, length,
+					     kept_elements(lease, set));
+	if (!error)
+		error = growth_run(arena, &growth);
+	if (error)
+		return error;
+	refill_scatter(lease, set);
+	lease->scatter_length = length;
+	return 0;
+}
+
+int
+lend_team_scatter_shrink(lend_arena *arena, struct lend_team *lease)
+{
+	struct growth growth = { 0 };
+	struct team_set *set;
+	int error = find(arena, lease, &set);
+
+	if (error)
+		return error;
+	growth_plan_shrink(&growth, &set->scatter, kept_elements(lease, set));
+	error = growth_run(arena, &growth);
+	if (!error)
+		refill_scatter(lease, set);
+	return error;
+}
+
+int
+lend_team_return(lend_arena *arena, struct lend_team *lease)
+{
+	struct team_set *set;
+	uint64_t number;
+	int error = find(arena, lease, &set);
+
+	if (unlikely(error))
+		return error;
+	/*
+	 * The one that moves the number on has returned the lease.  Relaxed:
+	 * what the holder wrote came to us with the lease, and goes on with
+	 * the push.
+	 */
+	number = lease->number;
+	while (!cas_relaxed(&set->number, &number, number_after(number)))
+		if (number != lease->number)
+			return -EALREADY;
+	if (unlikely(set->resized))
+		team_set_settle(set);
+	if (unlikely(lend__poison))
+		set_poison(set, poison_idle);
+	team_set_put(arena, set);
+	return 0;
+}
+
+struct lend_barrier *
+lend_team_barrier(const struct lend_team *lease, size_t i)
+{
+	return lease && i < lease->barriers ? &lease->barrier[i] : NULL;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Team sets: taken and returned through two lock-free stacks.
+ *
+ *                 take                        return
+ *   idle  ------------------------+    +----------------> idle
+ *   spare (none idle) ------------+--> out
+ *   new   (none at all) ----------+
+ *
+ *   idle -- trim: storage released --> spare
+ *
+ * A set that is on no stack belongs to whoever popped it: a lease, a trimmer,
+ * or a take whose preparation failed and which puts it back.  A lease is over
+ * when somebody has moved the set's number on (CAS): of several returns of
+ * one lease exactly one does, and it alone may push.
+ *
+ * A new set is made only when both stacks were seen empty, so there are never
+ * more sets than there were leases and calls (take, trim) at once.
+ */
+#ifndef LEND_ARENA_TEAM_H
+#define LEND_ARENA_TEAM_H
+
+#include "arena/state.h"
+#include "base/assert.h"
+#include "sync/stack.h"
+
+/* Releases all storage of a set that the caller has in hand. */
+void team_set_release(struct lend_arena *arena, struct team_set *set);
+/* Makes the account of such a set what its storage is. */
+static inline void
+team_set_settle(struct team_set *set)
+{
+	/* Relaxed: the holder's own; each word is right by itself. */
+	store_relaxed(&set->panel_bytes, buf_bytes(&set->panel));
+	store_relaxed(&set->rest_bytes,
+		      buf_bytes(&set->scatter) + buf_bytes(&set->barrier));
+	set->resized = false;
+}
+
+/* Puts it where it belongs: idle with storage, else spare. */
+static inline void
+team_set_put(struct lend_arena *arena, struct team_set *set)
+{
+	size_t bytes = buf_bytes(&set->panel) + buf_bytes(&set->scatter) +
+		       buf_bytes(&set->barrier);
+
+	stack_push(likely(bytes) ? &arena->idle_sets : &arena->spare_sets,
+		   &set->node);
+}
+
+#endif

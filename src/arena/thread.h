@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread's table: its slot in each arena, found in O(1).
+ *
+ *   thread-local            table
+ *   [ table, length ] --->  [ key | slot ]   place 0
+ *                           [ key | slot ]   place 1: arena with index 1
+ *                           ...
+ *
+ * An entry is believed when its key is the arena's: keys are never used
+ * again, so an entry that outlived its arena is recognised.  The thread-local
+ * part is two words, in the initial-exec model: one addition to find, and
+ * little enough for the space that the loader keeps for libraries opened at
+ * run time.
+ *
+ * When the thread ends, a key destructor hands its slots back to the arenas
+ * that still live, and marks the thread as over.  What runs later still (the
+ * destructors of others) is served by private loans, so that the table and
+ * the thread's RCU record are not made anew at every round.
+ */
+#ifndef LEND_ARENA_THREAD_H
+#define LEND_ARENA_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena/slot.h"
+#include "arena/state.h"
+
+struct thread_entry {
+	uint64_t key;		/* of the arena; 0: empty */
+	struct slot *slot;
+};
+
+struct thread {
+	struct thread_entry *table;
+	size_t length;		/* entries */
+};
+
+extern _Thread_local struct thread lend__thread
+	__attribute__((tls_model("initial-exec")));
+
+/* Who the calling thread is: an address that no other living thread has. */
+static inline void *
+thread_self(void)
+{
+	return &lend__thread;
+}
+
+/* The calling thread's slot in the arena, or null: none so far. */
+static inline struct slot *
+thread_slot(const struct lend_arena *arena)
+{
+	const struct thread_entry *entry;
+
+	if (unlikely(arena->index >= lend__thread.length))
+		return NULL;
+	entry = &lend__thread.table[arena->index];
+	return likely(entry->key == arena->key) ? entry->slot : NULL;
+}
+
+/* Once, before the first attach.  Errors: -EAGAIN, -ENOMEM. */
+int thread_init(void);
+
+/*
+ * Gives the calling thread a slot in the arena, an idle one where there is
+ * one.  Errors: -ENOMEM, -EAGAIN (too many threads), -ESRCH (the thread is
+ * over; thread_rearm instead).
+ */
+int thread_attach(struct lend_arena *arena, struct slot **slot);
+
+/*
+ * The thread is over, but takes a private loan all the same: has the
+ * destructor run once more, to settle it.
+ */
+void thread_rearm(void);
+
+/* Whether the thread's slots have been handed back. */
+bool thread_is_over(void);
+
+#endif

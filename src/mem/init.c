@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "mem/init.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/os.h"
+#include "mem/backend.h"
+#include "mem/poison.h"
+
+struct conf lend__conf;
+bool lend__membarrier;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int result;
+
+static void
+init(void)
+{
+	conf_parse(&lend__conf, getenv("LEND_CONF"));
+	result = backend_init(lend__conf.backend[0] ? lend__conf.backend :
+			      NULL);
+	if (result)
+		os_complain("lend: no backend '%s'\n", lend__conf.backend);
+	poison_init();
+	lend__membarrier = lend__conf.membarrier && os_membarrier_register();
+}
+
+int
+lend__init(void)
+{
+	pthread_once(&once, init);
+	return result;
+}

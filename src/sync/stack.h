@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A lock-free LIFO of registry objects, with a version in its head.
+ *
+ *   head  63                  24 23            0
+ *         [ version (40 bits) ][ index + 1, 0: empty ]
+ *
+ *   node  off -- push --> on        its pusher owned it until then
+ *         on  -- pop  --> off       its popper owns it from then
+ *
+ * Why it is right.  A popper reads the head h, then the link of the node that
+ * h names, then swings the head from h to that link.  In between the node may
+ * have been popped and pushed again (ABA), so that the link is stale.  Every
+ * push and pop raises the version, so the swing from h fails then.  40 bits
+ * of it take hours to wrap at a few nanoseconds an operation, all within one
+ * popper's two instructions; 32 would take minutes.  The stale read itself is
+ * harmless: registry objects are type-stable, the link is atomic.
+ *
+ * Order.  A push releases what its owner wrote to the object, a pop acquires
+ * it.  Between them there may be any number of other pushes and pops: all of
+ * them are read-modify-writes of the head, so they carry the release on.
+ *
+ * A node may be pushed again at once; no grace period is involved (liburcu's
+ * cds_lfs would need one).
+ *
+ * Progress: lock-free; each failed CAS means that another one succeeded.
+ */
+#ifndef LEND_SYNC_STACK_H
+#define LEND_SYNC_STACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/util.h"
+#include "sync/registry.h"
+
+#define STACK_INDEX_BITS 24
+/* The model's mutants take the version away, or most of it. */
+#ifndef STACK_VERSION_BITS
+#define STACK_VERSION_BITS 40
+#endif
+
+/* On its own lines: under contention the head travels between processors. */
+struct stack {
+	_Alignas(FALSE_SHARING) _Atomic(uint64_t) head;
+};
+
+static inline uint64_t
+stack_index(uint64_t head)
+{
+	return head & (((uint64_t)1 << STACK_INDEX_BITS) - 1);
+}
+
+/* The head that follows `head` when it shall name `index` (plus one). */
+static inline uint64_t
+stack_next(uint64_t head, uint64_t index)
+{
+	uint64_t version = (head >> STACK_INDEX_BITS) + 1;
+
+	version &= ((uint64_t)1 << STACK_VERSION_BITS) - 1;
+	return version << STACK_INDEX_BITS | index;
+}
+
+static inline void
+stack_push(struct stack *stack, struct node *node)
+{
+	/* Relaxed: only a guess, which the CAS verifies. */
+	uint64_t head = load_relaxed(&stack->head);
+
+	do {
+		/* Relaxed: published by the release of the CAS. */
+		store_relaxed(&node->next, (uint32_t)stack_index(head));
+		/* Release: pairs with the acquire in stack_pop. */
+	} while (!cas_release_relaxed(&stack->head, &head,
+				      stack_next(head, node->index + 1)));
+}
+
+/* The most recently pushed node, now the caller's; null: empty. */
+static inline struct node *
+stack_pop(struct stack *stack, const struct registry *registry)
+{
+	/* Acquire: the link of the node that it names was written before. */
+	uint64_t head = load_acquire(&stack->head);
+	struct node *node;
+	uint32_t next;
+
+	do {
+		if (stack_index(head) == 0)
+			return NULL;
+		node = registry_at(registry, (uint32_t)stack_index(head) - 1);
+		/* Relaxed: if it is stale, the version has moved on. */
+		next = load_relaxed(&node->next);
+		/* Acquire: pairs with the release in stack_push. */
+	} while (!cas_acquire_acquire(&stack->head, &head,
+				      stack_next(head, next)));
+	return node;
+}
+
+/* Forgets all nodes.  The caller is alone. */
+static inline void
+stack_reset(struct stack *stack)
+{
+	/* Relaxed: alone.  The version goes on. */
+	store_relaxed(&stack->head, stack_next(load_relaxed(&stack->head), 0));
+}
+
+#endif
