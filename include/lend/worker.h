@@ -30,6 +30,7 @@ struct lend_worker {
 	int64_t *scatter;	/* at least worker_scatter elements, or null */
 	size_t scatter_length;	/* elements in use: 0 at checkout, yours */
 	size_t scatter_capacity;
+	void *place;		/* private: what was lent */
 	uint64_t key;		/* private: which arena */
 	uint64_t number;	/* private: which loan of it */
 };

@@ -9,7 +9,7 @@
 #include "arena/directory.h"
 #include "arena/fork.h"
 #include "arena/gate.h"
-#include "arena/number.h"
+#include "arena/loan.h"
 #include "arena/private.h"
 #include "arena/slot.h"
 #include "arena/stats.h"
@@ -112,7 +112,7 @@ static bool
 any_loan_out(struct lend_arena *arena)
 {
 	for (uint32_t i = 0; i < registry_count(&arena->slots); i++)
-		if (slot_is_out(registry_at(&arena->slots, i)))
+		if (loan_is_out(registry_at(&arena->slots, i)))
 			return true;
 	for (uint32_t i = 0; i < registry_count(&arena->sets); i++) {
 		struct team_set *set = registry_at(&arena->sets, i);

@@ -5,7 +5,7 @@
 
 #include "arena/directory.h"
 #include "arena/gate.h"
-#include "arena/number.h"
+#include "arena/loan.h"
 #include "arena/private.h"
 #include "arena/slot.h"
 #include "arena/team.h"
@@ -26,7 +26,7 @@ bufs_are_mine(struct lend_arena *arena, const struct bufs *bufs)
 
 	if (!mine)
 		return false;
-	if (slot_is_out(mine) && slot_lent(mine) == bufs)
+	if (loan_is_out(&mine->loan) && slot_lent(mine) == bufs)
 		return true;
 	return load_relaxed(&mine->bufs) == bufs;
 }
@@ -72,19 +72,19 @@ rebuild_slots(struct lend_arena *arena)
 
 		if (slot == thread_slot(arena))
 			continue;
-		if (slot_is_out(slot)) {
+		if (loan_is_out(&slot->loan)) {
 			count(&arena->abandoned);
-			store_relaxed(&slot->busy, 0);
+			store_relaxed(&slot->loan.busy, 0);
 		}
 		/* One that was caught before it had a number. */
-		if (load_relaxed(&slot->number) == 0)
-			store_relaxed(&slot->number, number_first(i));
-		slot->node.index = i;
+		if (load_relaxed(&slot->loan.number) == 0)
+			store_relaxed(&slot->loan.number, number_first(i));
+		slot->loan.node.index = i;
 		bufs = orphan_bufs(arena, &index);
 		store_relaxed(&slot->bufs, bufs);
 		store_relaxed(&slot->bytes, bufs ? bufs_bytes(bufs) : 0);
-		store_relaxed(&slot->owner, NULL);
-		stack_push(&arena->idle_slots, &slot->node);
+		store_relaxed(&slot->loan.owner, NULL);
+		stack_push(&arena->idle_slots, &slot->loan.node);
 	}
 	lend_check(!orphan_bufs(arena, &index));
 }
@@ -122,8 +122,10 @@ rebuild_privates(struct lend_arena *arena)
 
 	stack_reset(&arena->idle_privates);
 	for (uint32_t i = 0; i < all; i++) {
-		struct private_loan *loan = registry_at(&arena->privates, i);
-		bool out = number_is_out(load_relaxed(&loan->number));
+		struct private_loan *private =
+			registry_at(&arena->privates, i);
+		struct loan *loan = &private->loan;
+		bool out = loan_is_out(loan);
 
 		if (out && load_relaxed(&loan->owner) == thread_self())
 			continue;
@@ -131,7 +133,7 @@ rebuild_privates(struct lend_arena *arena)
 			store_relaxed(&loan->number,
 				      number_first(i) | NUMBER_PRIVATE);
 		loan->node.index = i;
-		private_settle(arena, loan);
+		private_settle(arena, private);
 		if (out)
 			count(&arena->abandoned);
 	}

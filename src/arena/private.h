@@ -4,8 +4,8 @@
  * allocated for the loan and freed at its return; they are not in the arena's
  * accounts, not under its limit and not traced.  Nesting has no depth limit.
  *
- * Synchronization: number and owner are atomic, the rest is the owner's alone
- * while the loan is out; an idle one is on the arena's stack.
+ * Synchronization: the head (loan.h) is atomic, the buffers are the owner's
+ * alone while the loan is out; an idle one is on the arena's stack.
  */
 #ifndef LEND_ARENA_PRIVATE_H
 #define LEND_ARENA_PRIVATE_H
@@ -18,10 +18,7 @@
 
 /* Errors: as lend_worker_checkout(). */
 int private_checkout(struct lend_arena *arena, const struct lend_req *req,
-		     struct lend_worker *loan);
-/* The loan behind the handle, if it is out and the caller's; else an error. */
-int private_find(struct lend_arena *arena, const struct lend_worker *loan,
-		 struct private_loan **found);
+		     struct lend_worker *handle);
 void private_return(struct lend_arena *arena, struct private_loan *loan);
 
 /* Whether any is out. */

@@ -61,6 +61,7 @@
 #include <stdint.h>
 
 #include "arena/bufs.h"
+#include "arena/loan.h"
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/util.h"
@@ -76,17 +77,9 @@
 #define SLOT_GROWN	4u	/* the scratch grew: settle the account */
 
 struct slot {
-	struct node node;		/* idle slots without an owner */
-	_Atomic(uint32_t) busy;		/* owner writes, all read */
-	uint32_t flags;			/* owner: SLOT_*; 0 when idle */
+	struct loan loan;		/* flags: SLOT_*, 0 when idle */
 	_Atomic(struct bufs *) bufs;	/* atomic */
 	_Atomic(size_t) bytes;		/* atomic */
-	/*
-	 * Which loan is out, or was the last.  A word of its own: busy is
-	 * then stored without waiting for what was stored before.
-	 */
-	_Atomic(uint64_t) number;	/* owner writes, all read */
-	_Atomic(void *) owner;		/* its thread; null: to be adopted */
 	/* Below: the owner's alone, while there is one. */
 	struct bufs *lent;		/* with a flag: buffers of the loan */
 	uint32_t nested;		/* private loans of the thread here */
@@ -97,7 +90,7 @@ struct slot {
 #ifndef SLOT_MARK_BUSY
 #define SLOT_MARK_BUSY(slot) do { \
 	/* Relaxed: the trimmer's membarrier makes it seen. */ \
-	store_relaxed(&(slot)->busy, 1); \
+	store_relaxed(&(slot)->loan.busy, 1); \
 	compiler_barrier(); \
 } while (0)
 #endif
@@ -107,27 +100,19 @@ struct slot {
 #endif
 #ifndef SLOT_UNBUSY
 /* Release: pairs with the acquire in slot_reclaim. */
-#define SLOT_UNBUSY(slot)	store_release(&(slot)->busy, 0)
+#define SLOT_UNBUSY(slot)	store_release(&(slot)->loan.busy, 0)
 #endif
 #ifndef SLOT_MEMBARRIER
 #include "base/os.h"
 #define SLOT_MEMBARRIER()		os_membarrier()
 #endif
 
-/* Whether a loan is out.  The owner knows; others get a glimpse. */
-static inline bool
-slot_is_out(struct slot *slot)
-{
-	/* Relaxed: the owner's own store, or statistics. */
-	return load_relaxed(&slot->busy);
-}
-
 /* Owner, loan out: its buffers. */
 static inline struct bufs *
 slot_lent(struct slot *slot)
 {
 	/* Relaxed: in place they are the owner's while it is busy. */
-	return slot->flags ? slot->lent : load_relaxed(&slot->bufs);
+	return slot->loan.flags ? slot->lent : load_relaxed(&slot->bufs);
 }
 
 /*
@@ -142,7 +127,7 @@ slot_checkout(struct slot *slot, _Atomic(uint32_t) *trimmers)
 	if (likely(SLOT_TRIMMERS(trimmers) == 0))
 		/* Relaxed: ours since the last return, or see SLOT_TRIMMERS */
 		return load_relaxed(&slot->bufs);
-	slot->flags = SLOT_SLOW;
+	slot->loan.flags = SLOT_SLOW;
 	/* Acquire: pairs with the release of a return in slow form. */
 	return exchange_acq_rel(&slot->bufs, NULL);
 }
@@ -151,7 +136,7 @@ slot_checkout(struct slot *slot, _Atomic(uint32_t) *trimmers)
 static inline void
 slot_lend(struct slot *slot, struct bufs *bufs)
 {
-	if (unlikely(slot->flags))
+	if (unlikely(slot->loan.flags))
 		slot->lent = bufs;
 }
 
@@ -163,7 +148,7 @@ slot_settle(struct slot *slot, size_t before, size_t after)
 
 	if (after == before)
 		return;
-	if (!(slot->flags & SLOT_SLOW)) {
+	if (!(slot->loan.flags & SLOT_SLOW)) {
 		/* Relaxed: nobody else writes it; see the head comment. */
 		store_relaxed(&slot->bytes, after);
 		return;
@@ -184,8 +169,8 @@ slot_settle(struct slot *slot, size_t before, size_t after)
 static inline void
 slot_return(struct slot *slot, struct bufs *bufs)
 {
-	if (unlikely(slot->flags)) {
-		slot->flags = 0;
+	if (unlikely(slot->loan.flags)) {
+		slot->loan.flags = 0;
 		/* Release: pairs with the exchange in slot_reclaim. */
 		store_release(&slot->bufs, bufs);
 	}
@@ -213,7 +198,7 @@ slot_reclaim(struct slot *slot)
 	size_t bytes, was;
 
 	/* Acquire: pairs with SLOT_UNBUSY, the last loan's writes. */
-	if (load_acquire(&slot->busy))
+	if (load_acquire(&slot->loan.busy))
 		return NULL;
 	/* Acquire: pairs with the release in slot_return. */
 	bufs = exchange_acq_rel(&slot->bufs, NULL);

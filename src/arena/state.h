@@ -23,6 +23,7 @@
 #include <lend/arena.h>
 
 #include "arena/bufs.h"
+#include "arena/loan.h"
 #include "base/atomic.h"
 #include "base/util.h"
 #include "sync/registry.h"
@@ -48,11 +49,9 @@ struct team_set {
 
 /* A re-entrant worker loan: buffers of its own, freed at its return. */
 struct private_loan {
-	struct node node;
-	_Atomic(uint64_t) number;	/* bit 0: the loan is out */
-	_Atomic(void *) owner;		/* its thread, while it is out */
+	struct loan loan;
 	struct bufs bufs;		/* the owner's alone, while out */
-	char pad[40];
+	char pad[32];
 };
 
 /* One growth, as lend_trace_record shows it. */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "arena/directory.h"
-#include "arena/number.h"
+#include "arena/loan.h"
 #include "arena/slot.h"
 #include "base/os.h"
 #include "mem/backend.h"
@@ -32,7 +32,7 @@ add_slots(const struct lend_arena *arena, struct lend_stats *stats)
 		size_t bytes = load_relaxed(&slot->bytes);
 
 		stats->retained_bytes += bytes;
-		if (slot_is_out(slot)) {
+		if (loan_is_out(&slot->loan)) {
 			stats->leased_bytes += bytes;
 			stats->slots_out++;
 		} else {

@@ -7,7 +7,7 @@
 
 #include "arena/gate.h"
 #include "arena/growth.h"
-#include "arena/number.h"
+#include "arena/loan.h"
 #include "arena/thread.h"
 #include "base/assert.h"
 #include "mem/poison.h"
@@ -207,10 +207,7 @@ refill_scatter(struct lend_team *lease, struct team_set *set)
 static size_t
 kept_elements(const struct lend_team *lease, const struct team_set *set)
 {
-	size_t capacity = buf_elements(&set->scatter);
-
-	return lease->scatter_length < capacity ? lease->scatter_length :
-	       capacity;
+	return size_min(lease->scatter_length, buf_elements(&set->scatter));
 }
 
 int

@@ -5,7 +5,7 @@
 
 #include "arena/gate.h"
 #include "arena/growth.h"
-#include "arena/number.h"
+#include "arena/loan.h"
 #include "arena/private.h"
 #include "arena/thread.h"
 #include "mem/poison.h"
@@ -96,13 +96,13 @@ worker_slot_join(struct lend_arena *arena, struct slot **found)
 		if (error)
 			return error;
 		/* Relaxed: the owner alone writes it. */
-		store_relaxed(&((struct slot *)node)->number,
+		store_relaxed(&((struct loan *)node)->number,
 			      number_first(node->index));
 	}
 	slot = (struct slot *)node;
 	slot->nested = 0;
 	/* Relaxed: others only compare it. */
-	store_relaxed(&slot->owner, thread_self());
+	store_relaxed(&slot->loan.owner, thread_self());
 	*found = slot;
 	return 0;
 }
@@ -124,7 +124,7 @@ give_back_slowly(struct slot *slot)
 static inline void
 give_back(struct slot *slot)
 {
-	if (unlikely(slot->flags) || unlikely(lend__poison))
+	if (unlikely(slot->loan.flags) || unlikely(lend__poison))
 		give_back_slowly(slot);
 	else
 		/* In place: nothing is put back, the mark goes. */
@@ -134,7 +134,7 @@ give_back(struct slot *slot)
 void
 worker_slot_leave(struct lend_arena *arena, struct slot *slot)
 {
-	if (slot_is_out(slot)) {
+	if (loan_is_out(&slot->loan)) {
 		give_back(slot);
 		count(&arena->abandoned);
 	}
@@ -142,8 +142,8 @@ worker_slot_leave(struct lend_arena *arena, struct slot *slot)
 		private_abandon(arena, thread_self());
 	slot->nested = 0;
 	/* Relaxed: published by the push. */
-	store_relaxed(&slot->owner, NULL);
-	stack_push(&arena->idle_slots, &slot->node);
+	store_relaxed(&slot->loan.owner, NULL);
+	stack_push(&arena->idle_slots, &slot->loan.node);
 }
 
 /* The slot's loan begins, with buffers that serve. */
@@ -152,11 +152,11 @@ lend(const struct lend_arena *arena, struct slot *slot, struct bufs *bufs,
      struct lend_worker *loan)
 {
 	/* Relaxed, both: the owner's own; others look to refuse a return. */
-	uint64_t number = number_next(load_relaxed(&slot->number));
+	uint64_t number = number_next(load_relaxed(&slot->loan.number));
 
-	store_relaxed(&slot->number, number);
+	store_relaxed(&slot->loan.number, number);
 	slot_lend(slot, bufs);
-	worker_fill(loan, arena, bufs, number);
+	worker_fill(loan, arena, slot, bufs, number);
 }
 
 /*
@@ -177,8 +177,8 @@ checkout_slowly(struct lend_arena *arena, struct slot *slot,
 			slot_return(slot, NULL);
 			return error;
 		}
-		if (!(slot->flags & SLOT_SLOW))
-			slot->flags |= SLOT_FRESH;
+		if (!(slot->loan.flags & SLOT_SLOW))
+			slot->loan.flags |= SLOT_FRESH;
 	}
 	before = bufs_bytes(bufs);
 	error = bufs_grow(arena, bufs, req);
@@ -235,52 +235,48 @@ lend_worker_checkout(lend_arena *arena, const struct lend_req *req,
 	if (unlikely(!arena) || unlikely(!req) || unlikely(!loan))
 		return -EINVAL;
 	slot = thread_slot(arena);
-	if (unlikely(!slot) || unlikely(slot_is_out(slot)))
+	if (unlikely(!slot) || unlikely(loan_is_out(&slot->loan)))
 		return checkout_otherwise(arena, slot, req, loan);
 	return checkout(arena, slot, req, loan);
 }
 
-/* Whether the handle is of the loan that is out of this slot. */
+/*
+ * Whether the handle is of a loan that is out, and the caller's.  Slots and
+ * private loans live as long as their arena, so a handle of this arena,
+ * however old, may be followed.
+ */
 static inline bool
-slot_lends(struct slot *slot, const struct lend_arena *arena,
-	   const struct lend_worker *loan)
+is_lent(const struct lend_arena *arena, const struct lend_worker *handle)
 {
-	/* Relaxed: the owner's own store. */
-	return slot && loan->number == load_relaxed(&slot->number) &&
-	       slot_is_out(slot) && loan->key == arena->key;
+	const struct loan *loan = handle->place;
+
+	/* Relaxed, all: where they match they are the caller's own stores. */
+	return likely(handle->key == arena->key) &&
+	       likely(handle->number == load_relaxed(&loan->number)) &&
+	       likely(loan_is_out(loan)) &&
+	       likely(load_relaxed(&loan->owner) == thread_self());
 }
 
-/* Why the handle is not of the loan in this thread's slot. */
-static int
-refuse(struct lend_arena *arena, const struct lend_worker *loan)
+/* Why a handle is not is_lent(). */
+static __attribute__((noinline)) int
+refusal(const struct lend_arena *arena, const struct lend_worker *handle)
 {
-	uint32_t index = number_index(loan->number);
-	struct slot *slot;
+	const struct loan *loan = handle->place;
 
-	if (loan->key == 0)
+	if (handle->key == 0)
 		return -EALREADY;
-	if (loan->key != arena->key)
+	if (handle->key != arena->key)
 		return -EXDEV;
-	if (index >= registry_count(&arena->slots))
-		return -EALREADY;
-	slot = registry_at(&arena->slots, index);
 	/* Relaxed: out by another thread, or not: a glimpse decides. */
-	return load_relaxed(&slot->number) == loan->number &&
-	       slot_is_out(slot) ? -EPERM : -EALREADY;
+	return load_relaxed(&loan->number) == handle->number &&
+	       loan_is_out(loan) ? -EPERM : -EALREADY;
 }
 
 static __attribute__((noinline)) int
-return_otherwise(struct lend_arena *arena, struct slot *slot,
-		 struct lend_worker *loan)
+return_private(struct lend_arena *arena, struct private_loan *private)
 {
-	struct private_loan *private;
-	int error;
+	struct slot *slot = thread_slot(arena);
 
-	if (loan->key != arena->key || !(loan->number & NUMBER_PRIVATE))
-		return refuse(arena, loan);
-	error = private_find(arena, loan, &private);
-	if (error)
-		return error;
 	private_return(arena, private);
 	if (slot)
 		slot->nested--;
@@ -290,37 +286,14 @@ return_otherwise(struct lend_arena *arena, struct slot *slot,
 int
 lend_worker_return(lend_arena *arena, struct lend_worker *loan)
 {
-	struct slot *slot;
-
 	if (unlikely(!arena) || unlikely(!loan))
 		return -EINVAL;
-	slot = thread_slot(arena);
-	if (unlikely(!slot_lends(slot, arena, loan)))
-		return return_otherwise(arena, slot, loan);
-	give_back(slot);
+	if (unlikely(!is_lent(arena, loan)))
+		return refusal(arena, loan);
+	if (unlikely(loan->number & NUMBER_PRIVATE))
+		return return_private(arena, loan->place);
+	give_back(loan->place);
 	return 0;
-}
-
-/* The buffers of a loan that the caller has out. */
-static int
-find_bufs(struct lend_arena *arena, struct lend_worker *loan,
-	  struct slot **slot, struct bufs **bufs)
-{
-	struct private_loan *private;
-	int error;
-
-	*slot = thread_slot(arena);
-	if (slot_lends(*slot, arena, loan)) {
-		*bufs = slot_lent(*slot);
-		return 0;
-	}
-	*slot = NULL;
-	if (loan->key != arena->key || !(loan->number & NUMBER_PRIVATE))
-		return refuse(arena, loan);
-	error = private_find(arena, loan, &private);
-	if (!error)
-		*bufs = &private->bufs;
-	return error;
 }
 
 int
@@ -328,26 +301,29 @@ lend_worker_scatter_resize(lend_arena *arena, struct lend_worker *loan,
 			   size_t length)
 {
 	struct growth growth = { 0 };
-	struct slot *slot;
-	struct bufs *bufs = NULL;
+	struct slot *slot = NULL;
+	struct bufs *bufs;
 	size_t keep;
 	int error;
 
 	if (!arena || !loan)
 		return -EINVAL;
-	error = find_bufs(arena, loan, &slot, &bufs);
-	if (error)
-		return error;
-	keep = buf_elements(&bufs->scatter);
-	if (loan->scatter_length < keep)
-		keep = loan->scatter_length;
+	if (!is_lent(arena, loan))
+		return refusal(arena, loan);
+	if (loan->number & NUMBER_PRIVATE) {
+		bufs = &((struct private_loan *)loan->place)->bufs;
+	} else {
+		slot = loan->place;
+		bufs = slot_lent(slot);
+	}
+	keep = size_min(loan->scatter_length, buf_elements(&bufs->scatter));
 	error = growth_plan_elements(&growth, &bufs->scatter, length, keep);
 	if (!error)
 		error = growth_run(slot ? arena : NULL, &growth);
 	if (error)
 		return error;
 	if (slot) {
-		slot->flags |= SLOT_GROWN;
+		slot->loan.flags |= SLOT_GROWN;
 		slot->lent = bufs;
 	}
 	loan->scatter = buf_start(&bufs->scatter);

@@ -15,16 +15,17 @@
 int bufs_grow(struct lend_arena *arena, struct bufs *bufs,
 	      const struct lend_req *req);
 
-/* Writes the handle of a loan of these buffers. */
+/* Writes the handle of a loan of these buffers, in a slot or private. */
 static inline void
 worker_fill(struct lend_worker *loan, const struct lend_arena *arena,
-	    const struct bufs *bufs, uint64_t number)
+	    void *place, const struct bufs *bufs, uint64_t number)
 {
 	loan->a = buf_start(&bufs->a);
 	loan->tile = buf_start(&bufs->tile);
 	loan->scatter = buf_start(&bufs->scatter);
 	loan->scatter_length = 0;
 	loan->scatter_capacity = buf_elements(&bufs->scatter);
+	loan->place = place;
 	loan->key = arena->key;
 	loan->number = number;
 }

@@ -34,6 +34,12 @@ round_up_power(size_t size)
 }
 
 static inline size_t
+size_min(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline size_t
 size_max(size_t a, size_t b)
 {
 	return a > b ? a : b;

@@ -9,15 +9,16 @@
  * own, which names it by index: of all handles ever given out by one arena no
  * two are equal until a count wraps (2^42 loans of one slot).
  */
-#ifndef LEND_ARENA_NUMBER_H
-#define LEND_ARENA_NUMBER_H
+#ifndef LEND_ARENA_LOAN_H
+#define LEND_ARENA_LOAN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "sync/registry.h"
 
-#define NUMBER_OUT	((uint64_t)1)	/* the loan is out */
+#define NUMBER_OUT	((uint64_t)1)	/* a team set: the lease is out */
 #define NUMBER_PRIVATE	((uint64_t)2)	/* a re-entrant worker loan */
 #define NUMBER_SHIFT	2
 #define NUMBER_STRIDE	((uint64_t)1 << (NUMBER_SHIFT + REGISTRY_INDEX_BITS))
@@ -47,11 +48,35 @@ number_next(uint64_t number)
 	return (number | NUMBER_OUT) + NUMBER_STRIDE;
 }
 
-/* The number of the object after the loan `number` was returned. */
+/* The number of a team set after the lease `number` was returned. */
 static inline uint64_t
 number_after(uint64_t number)
 {
 	return (number & ~NUMBER_OUT) + NUMBER_STRIDE;
+}
+
+/*
+ * What the handle of a worker loan leads to: the head of a slot, or of a
+ * private loan.  The thread that has it writes; others look.
+ */
+struct loan {
+	struct node node;		/* on the stack of those without one */
+	_Atomic(uint32_t) busy;		/* 1 while the loan is out */
+	uint32_t flags;			/* the owner's: see slot.h */
+	/*
+	 * Which loan is out, or was the last.  A word of its own: busy is
+	 * then stored without waiting for what was stored before.
+	 */
+	_Atomic(uint64_t) number;
+	_Atomic(void *) owner;		/* its thread, or null */
+};
+
+/* Whether it is out.  The owner knows; others get a glimpse. */
+static inline bool
+loan_is_out(const struct loan *loan)
+{
+	/* Relaxed: the owner's own store, or statistics. */
+	return load_relaxed(&loan->busy);
 }
 
 #endif
