@@ -65,7 +65,8 @@ lend_arena_key(const lend_arena *arena);
  * Releases all idle storage, on every thread's slot and of every idle team
  * set, to the operating system.  Loans that are out are untouched.  Several
  * may run at once.
- * Errors: -EINVAL (null).
+ * Errors: -EINVAL (null), -ENOTSUP (the system refuses membarrier, which it
+ * granted when the arena was made: worker slots are left alone).
  */
 LEND_API int
 lend_arena_trim(lend_arena *arena);
@@ -147,7 +148,8 @@ typedef void lend_trace_fn(const struct lend_trace_record *record, void *ctx);
 
 /*
  * Hands this arena's trace records to `fn`, oldest first, and leaves none.
- * `fn` must not call lend_trace_take() on the same arena.
+ * An arena keeps up to 2^20 records; growth beyond that fails with -ENOMEM
+ * until they are taken.  `fn` must not throw.
  * Returns the number handed over (0 for an arena without tracing), or
  * -EINVAL (null arena or fn).
  */

@@ -78,7 +78,8 @@ rebuild_slots(struct lend_arena *arena)
 		}
 		/* One that was caught before it had a number. */
 		if (load_relaxed(&slot->loan.number) == 0)
-			store_relaxed(&slot->loan.number, number_first(i));
+			store_relaxed(&slot->loan.number,
+				      number_first(i) | NUMBER_OUT);
 		slot->loan.node.index = i;
 		bufs = orphan_bufs(arena, &index);
 		store_relaxed(&slot->bufs, bufs);
@@ -131,7 +132,8 @@ rebuild_privates(struct lend_arena *arena)
 			continue;
 		if (load_relaxed(&loan->number) == 0)
 			store_relaxed(&loan->number,
-				      number_first(i) | NUMBER_PRIVATE);
+				      number_first(i) | NUMBER_PRIVATE |
+				      NUMBER_OUT);
 		loan->node.index = i;
 		private_settle(arena, private);
 		if (out)
@@ -178,7 +180,7 @@ child(void)
 		arena->fast &= lend__membarrier;
 		rebuild_arena(arena);
 	}
-	gate_open();
+	gate_reset();
 }
 
 int

@@ -5,8 +5,8 @@
 
 #include "base/assert.h"
 
-/* glibc's default kind prefers readers: a nested reader never waits. */
-static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_rwlock_t gate =
+	PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
 void
 gate_enter(void)
@@ -36,4 +36,15 @@ void
 gate_open(void)
 {
 	gate_leave();
+}
+
+void
+gate_reset(void)
+{
+	/*
+	 * The lock knows its writer by the thread's kernel id, which is
+	 * another one in the child: it cannot be unlocked there.
+	 */
+	gate = (pthread_rwlock_t)
+		PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 }

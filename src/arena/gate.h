@@ -9,8 +9,9 @@
  * extents there are (growth, trim, making and ending of arenas and slots)
  * passes the gate as one of many, and fork(2) closes it for its length.
  *
- * It is a reader-writer lock that prefers readers, so passing may nest.
- * Order: the gate before any RCU read section, never inside.
+ * It is a reader-writer lock that prefers writers, so that a fork is not kept
+ * waiting by a stream of growth.  Hence passing must not nest.  Order: the
+ * gate before any RCU read section, never inside.
  */
 #ifndef LEND_ARENA_GATE_H
 #define LEND_ARENA_GATE_H
@@ -18,8 +19,9 @@
 void gate_enter(void);
 void gate_leave(void);
 
-/* Around fork(2). */
+/* Around fork(2): in the forking thread, in the parent, in the child. */
 void gate_close(void);
 void gate_open(void);
+void gate_reset(void);
 
 #endif

@@ -230,18 +230,42 @@ run_beside(struct lend_arena *arena, struct growth *growth, size_t after,
 	return 0;
 }
 
+/* Gives the emptied buffers extents of their old sizes: how many bytes. */
+static size_t
+restore(struct lend_arena *arena, struct growth *growth, const size_t *old)
+{
+	size_t restored = 0;
+
+	for (unsigned i = 0; i < growth->steps; i++) {
+		struct page_buf *buf = growth->step[i].buf;
+		void *start = NULL;
+
+		if (old[i])
+			start = extent_alloc(old[i], arena->hugetlb);
+		if (!start)
+			continue;
+		store_relaxed(&buf->start, start);
+		store_relaxed(&buf->bytes, old[i]);
+		restored += old[i];
+	}
+	return restored;
+}
+
 /* The difference is reserved: the old ones make room for the new. */
 static int
 run_in_place(struct lend_arena *arena, struct growth *growth, size_t after)
 {
+	size_t old[GROWTH_STEPS];
 	int error;
 
-	for (unsigned i = 0; i < growth->steps; i++)
+	for (unsigned i = 0; i < growth->steps; i++) {
+		old[i] = buf_bytes(growth->step[i].buf);
 		buf_drop(growth->step[i].buf);
+	}
 	error = acquire_extents(arena, growth);
 	if (error) {
 		drop_extents(growth);
-		account_release(arena, after);
+		account_release(arena, after - restore(arena, growth, old));
 		return error;
 	}
 	commit(arena, growth);

@@ -7,9 +7,10 @@
  *   commit    the new extents take their places, the old ones are released
  *
  * A failure while acquiring gives everything back: the caller's buffers are
- * as they were.  One case cannot be so strict: when the limit has room for
- * the new extents only in the place of the old ones, the old ones must go
- * first; if then the system has no memory, those buffers are left empty.
+ * as they were.  Where the limit has room for the new extents only in the
+ * place of the old ones, the old ones go first; if the system has no memory
+ * then, the buffers get extents of their old sizes again.  Should it refuse
+ * even what it has just been given back, they are left empty.
  */
 #ifndef LEND_ARENA_GROWTH_H
 #define LEND_ARENA_GROWTH_H

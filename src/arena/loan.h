@@ -5,6 +5,9 @@
  *   63            22 21     2  1        0
  *   [ count (42)   ][ index  ][ private ][ out ]
  *
+ * `out` tells a team set that is lent from an idle one; worker loans have a
+ * word of their own for that.
+ *
  * Each slot, private loan and team set counts its loans in a number of its
  * own, which names it by index: of all handles ever given out by one arena no
  * two are equal until a count wraps (2^42 loans of one slot).
@@ -18,11 +21,12 @@
 #include "base/atomic.h"
 #include "sync/registry.h"
 
-#define NUMBER_OUT	((uint64_t)1)	/* a team set: the lease is out */
+#define NUMBER_OUT	((uint64_t)1)	/* always set in a handle's */
 #define NUMBER_PRIVATE	((uint64_t)2)	/* a re-entrant worker loan */
 #define NUMBER_SHIFT	2
 #define NUMBER_STRIDE	((uint64_t)1 << (NUMBER_SHIFT + REGISTRY_INDEX_BITS))
 
+/* The number before the first loan. */
 static inline uint64_t
 number_first(uint32_t index)
 {
@@ -41,11 +45,11 @@ number_index(uint64_t number)
 	return (uint32_t)(number >> NUMBER_SHIFT) & (REGISTRY_MAX - 1);
 }
 
-/* The number of the object's next loan, which is out. */
+/* The number of the next worker loan. */
 static inline uint64_t
 number_next(uint64_t number)
 {
-	return (number | NUMBER_OUT) + NUMBER_STRIDE;
+	return number + NUMBER_STRIDE;
 }
 
 /* The number of a team set after the lease `number` was returned. */
@@ -55,6 +59,9 @@ number_after(uint64_t number)
 	return (number & ~NUMBER_OUT) + NUMBER_STRIDE;
 }
 
+/* Of a private loan's flags: it is returned in its own way. */
+#define LOAN_PRIVATE	1u
+
 /*
  * What the handle of a worker loan leads to: the head of a slot, or of a
  * private loan.  The thread that has it writes; others look.
@@ -62,7 +69,7 @@ number_after(uint64_t number)
 struct loan {
 	struct node node;		/* on the stack of those without one */
 	_Atomic(uint32_t) busy;		/* 1 while the loan is out */
-	uint32_t flags;			/* the owner's: see slot.h */
+	uint32_t flags;			/* the owner's: LOAN_*, see slot.h */
 	/*
 	 * Which loan is out, or was the last.  A word of its own: busy is
 	 * then stored without waiting for what was stored before.

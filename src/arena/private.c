@@ -17,18 +17,20 @@ acquire(struct lend_arena *arena, struct private_loan **found)
 {
 	struct node *node = stack_pop(&arena->idle_privates,
 				      &arena->privates);
-	int error;
+	int error = 0;
 
 	if (!node) {
+		gate_enter();
 		error = registry_add(&arena->privates, &node);
-		if (error)
-			return error;
-		/* Relaxed, here and below: the owner is alone with it. */
-		store_relaxed(&((struct loan *)node)->number,
-			      number_first(node->index) | NUMBER_PRIVATE);
+		if (!error)
+			/* Relaxed, here and below: the owner is alone. */
+			store_relaxed(&((struct loan *)node)->number,
+				      number_first(node->index) |
+				      NUMBER_PRIVATE | NUMBER_OUT);
+		gate_leave();
 	}
 	*found = (struct private_loan *)node;
-	return 0;
+	return error;
 }
 
 void
@@ -46,28 +48,25 @@ private_checkout(struct lend_arena *arena, const struct lend_req *req,
 {
 	struct private_loan *private;
 	uint64_t number;
-	int error;
+	int error = acquire(arena, &private);
 
-	gate_enter();
-	error = acquire(arena, &private);
 	if (error)
-		goto out;
+		return error;
 	error = bufs_grow(NULL, &private->bufs, req);
 	if (error) {
-		private_settle(arena, private);
-		goto out;
+		private_return(arena, private);
+		return error;
 	}
 	number = number_next(load_relaxed(&private->loan.number));
 	store_relaxed(&private->loan.number, number);
 	store_relaxed(&private->loan.owner, thread_self());
 	store_relaxed(&private->loan.busy, 1);
+	private->loan.flags = LOAN_PRIVATE;
 	worker_fill(handle, arena, private, &private->bufs, number);
 	count(&arena->reentrant);
 	if (thread_is_over())
 		thread_rearm();
-out:
-	gate_leave();
-	return error;
+	return 0;
 }
 
 void

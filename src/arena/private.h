@@ -19,13 +19,17 @@
 /* Errors: as lend_worker_checkout(). */
 int private_checkout(struct lend_arena *arena, const struct lend_req *req,
 		     struct lend_worker *handle);
-void private_return(struct lend_arena *arena, struct private_loan *loan);
+/* The same, from outside the gate. */
+void private_return(struct lend_arena *arena, struct private_loan *private);
 
 /* Whether any is out. */
 bool private_any_out(struct lend_arena *arena);
 /* Settles and counts those of a thread that has ended. */
 void private_abandon(struct lend_arena *arena, void *owner);
-/* Frees the buffers and makes the loan idle; the caller is alone with it. */
+/*
+ * Frees the buffers and makes the loan idle.  The caller is alone with it, and
+ * inside the gate.
+ */
 void private_settle(struct lend_arena *arena, struct private_loan *loan);
 
 #endif

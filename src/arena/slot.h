@@ -72,9 +72,10 @@
  * owner's alone.  Without a flag the buffers have stayed in place, and `lent`
  * says nothing.
  */
-#define SLOT_SLOW	1u	/* bufs was taken by exchange: put back */
-#define SLOT_FRESH	2u	/* fast, but bufs was null: put */
-#define SLOT_GROWN	4u	/* the scratch grew: settle the account */
+#define SLOT_SLOW	2u	/* bufs was taken by exchange: put back */
+#define SLOT_FRESH	4u	/* fast, but bufs was null: put */
+#define SLOT_GROWN	8u	/* the scratch grew: settle the account */
+#define SLOT_POISON	16u	/* to be poisoned, if that is on */
 
 struct slot {
 	struct loan loan;		/* flags: SLOT_*, 0 when idle */
@@ -117,8 +118,8 @@ slot_lent(struct slot *slot)
 
 /*
  * Owner: marks the slot busy and takes its idle buffers; null: none, the loan
- * begins anew with buffers of its choice.  The caller then says which by
- * slot_lend().
+ * begins anew with buffers of its choice.  Unless it uses those that are in
+ * place as they are, the caller says what it has by slot_lend().
  */
 static inline struct bufs *
 slot_checkout(struct slot *slot, _Atomic(uint32_t) *trimmers)
@@ -132,12 +133,12 @@ slot_checkout(struct slot *slot, _Atomic(uint32_t) *trimmers)
 	return exchange_acq_rel(&slot->bufs, NULL);
 }
 
-/* Owner: what the loan has. */
+/* Owner, loan out: it has these buffers, and a return that does `flags`. */
 static inline void
-slot_lend(struct slot *slot, struct bufs *bufs)
+slot_lend(struct slot *slot, struct bufs *bufs, uint32_t flags)
 {
-	if (unlikely(slot->loan.flags))
-		slot->lent = bufs;
+	slot->loan.flags |= flags;
+	slot->lent = bufs;
 }
 
 /* Owner, loan out: the account follows from `before` to `after` bytes. */

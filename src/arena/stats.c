@@ -62,6 +62,23 @@ add_sets(const struct lend_arena *arena, struct lend_stats *stats)
 	}
 }
 
+/*
+ * The sums are not taken at one moment: what moved from one slot to another
+ * meanwhile may be in them twice.  Under a limit that is known to be so when
+ * they exceed it, as what is held never does.
+ */
+static void
+clamp(const struct lend_arena *arena, struct lend_stats *stats)
+{
+	if (arena->limit)
+		stats->retained_bytes = size_min(stats->retained_bytes,
+						 arena->limit);
+	stats->leased_bytes = size_min(stats->leased_bytes,
+				       stats->retained_bytes);
+	stats->panel_bytes = size_min(stats->panel_bytes,
+				      stats->retained_bytes);
+}
+
 int
 lend_arena_stats(const lend_arena *arena, struct lend_stats *stats)
 {
@@ -70,6 +87,7 @@ lend_arena_stats(const lend_arena *arena, struct lend_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 	add_slots(arena, stats);
 	add_sets(arena, stats);
+	clamp(arena, stats);
 	stats->limit_bytes = arena->limit;
 	stats->growths = load_relaxed(&arena->growths);
 	stats->reentrant = load_relaxed(&arena->reentrant);
@@ -209,7 +227,7 @@ lend_arena_stats_json(const lend_arena *arena, char *buffer, size_t size)
 void
 stats_print(const struct lend_arena *arena)
 {
-	char text[1024];
+	char text[1536];
 
 	if (lend_arena_stats_json(arena, text, sizeof(text)) >= 0)
 		os_complain("lend: %s\n", text);

@@ -39,25 +39,43 @@ struct thread {
 };
 
 extern _Thread_local struct thread lend__thread
-	__attribute__((tls_model("initial-exec")));
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* Who the calling thread is: an address that no other living thread has. */
 static inline void *
 thread_self(void)
 {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_thread_pointer)
+	return __builtin_thread_pointer();
+#endif
+#endif
 	return &lend__thread;
 }
 
-/* The calling thread's slot in the arena, or null: none so far. */
-static inline struct slot *
-thread_slot(const struct lend_arena *arena)
+/*
+ * The calling thread's entry for the arena; null: it has no slot there.  The
+ * hot path asks for the entry: a slot that is found need not be compared with
+ * null again.
+ */
+static inline const struct thread_entry *
+thread_entry(const struct lend_arena *arena)
 {
 	const struct thread_entry *entry;
 
 	if (unlikely(arena->index >= lend__thread.length))
 		return NULL;
 	entry = &lend__thread.table[arena->index];
-	return likely(entry->key == arena->key) ? entry->slot : NULL;
+	return likely(entry->key == arena->key) ? entry : NULL;
+}
+
+/* The calling thread's slot in the arena, or null. */
+static inline struct slot *
+thread_slot(const struct lend_arena *arena)
+{
+	const struct thread_entry *entry = thread_entry(arena);
+
+	return entry ? entry->slot : NULL;
 }
 
 /* Once, before the first attach.  Errors: -EAGAIN, -ENOMEM. */

@@ -11,6 +11,9 @@
 #include "mem/poison.h"
 #include "sync/stack.h"
 
+#define HOT __attribute__((always_inline))
+#define COLD __attribute__((noinline, cold))
+
 /* Poisons or unpoisons all three. */
 static void
 bufs_poison(const struct bufs *bufs, void (*mark)(void *, size_t))
@@ -22,14 +25,6 @@ bufs_poison(const struct bufs *bufs, void (*mark)(void *, size_t))
 	for (int i = 0; i < 3; i++)
 		if (buf_bytes(buf[i]))
 			mark(buf_start(buf[i]), buf_bytes(buf[i]));
-}
-
-static inline bool
-bufs_cover(const struct bufs *bufs, const struct lend_req *req)
-{
-	return likely(buf_bytes(&bufs->a) >= req->a_bytes) &&
-	       likely(buf_bytes(&bufs->tile) >= req->tile_bytes) &&
-	       likely(buf_elements(&bufs->scatter) >= req->worker_scatter);
 }
 
 /* Makes the sum what the three are, and returns it. */
@@ -97,7 +92,7 @@ worker_slot_join(struct lend_arena *arena, struct slot **found)
 			return error;
 		/* Relaxed: the owner alone writes it. */
 		store_relaxed(&((struct loan *)node)->number,
-			      number_first(node->index));
+			      number_first(node->index) | NUMBER_OUT);
 	}
 	slot = (struct slot *)node;
 	slot->nested = 0;
@@ -107,11 +102,11 @@ worker_slot_join(struct lend_arena *arena, struct slot **found)
 	return 0;
 }
 
-static __attribute__((noinline)) void
-give_back_slowly(struct slot *slot)
+/* The loan in the slot ends. */
+static void
+give_back(struct slot *slot)
 {
 	struct bufs *bufs = slot_lent(slot);
-
 	/* What the scratch has gained during the loan. */
 	size_t before = bufs_bytes(bufs);
 
@@ -119,16 +114,6 @@ give_back_slowly(struct slot *slot)
 	if (lend__poison)
 		bufs_poison(bufs, poison_idle);
 	slot_return(slot, bufs);
-}
-
-static inline void
-give_back(struct slot *slot)
-{
-	if (unlikely(slot->loan.flags) || unlikely(lend__poison))
-		give_back_slowly(slot);
-	else
-		/* In place: nothing is put back, the mark goes. */
-		slot_return(slot, NULL);
 }
 
 void
@@ -146,28 +131,27 @@ worker_slot_leave(struct lend_arena *arena, struct slot *slot)
 	stack_push(&arena->idle_slots, &slot->loan.node);
 }
 
-/* The slot's loan begins, with buffers that serve. */
-static inline void
-lend(const struct lend_arena *arena, struct slot *slot, struct bufs *bufs,
-     struct lend_worker *loan)
+/* The number of the loan that begins in the slot. */
+static inline uint64_t
+next_loan(struct slot *slot)
 {
 	/* Relaxed, both: the owner's own; others look to refuse a return. */
 	uint64_t number = number_next(load_relaxed(&slot->loan.number));
 
 	store_relaxed(&slot->loan.number, number);
-	slot_lend(slot, bufs);
-	worker_fill(loan, arena, slot, bufs, number);
+	return number;
 }
 
 /*
- * What the buffers of a slot that is marked busy lack: they are not there,
- * too small, or poisoned.
+ * The slot is marked busy, and its buffers do not serve as they are: not
+ * there, too small, taken by exchange, or poisoned.
  */
-static __attribute__((noinline)) int
+static COLD int
 checkout_slowly(struct lend_arena *arena, struct slot *slot,
 		struct bufs *bufs, const struct lend_req *req,
 		struct lend_worker *loan)
 {
+	uint32_t flags = lend__poison ? SLOT_POISON : 0;
 	size_t before;
 	int error;
 
@@ -177,9 +161,9 @@ checkout_slowly(struct lend_arena *arena, struct slot *slot,
 			slot_return(slot, NULL);
 			return error;
 		}
-		if (!(slot->loan.flags & SLOT_SLOW))
-			slot->loan.flags |= SLOT_FRESH;
+		flags |= SLOT_FRESH;
 	}
+	slot_lend(slot, bufs, flags);
 	before = bufs_bytes(bufs);
 	error = bufs_grow(arena, bufs, req);
 	slot_settle(slot, before, bufs_bytes(bufs));
@@ -189,34 +173,26 @@ checkout_slowly(struct lend_arena *arena, struct slot *slot,
 	}
 	if (lend__poison)
 		bufs_poison(bufs, poison_lent);
-	lend(arena, slot, bufs, loan);
-	return 0;
-}
-
-static inline __attribute__((always_inline)) int
-checkout(struct lend_arena *arena, struct slot *slot,
-	 const struct lend_req *req, struct lend_worker *loan)
-{
-	struct bufs *bufs = slot_checkout(slot, &arena->trimmers);
-
-	if (unlikely(!bufs) || unlikely(!bufs_cover(bufs, req)) ||
-	    unlikely(lend__poison))
-		return checkout_slowly(arena, slot, bufs, req, loan);
-	lend(arena, slot, bufs, loan);
+	worker_fill(loan, arena, slot, bufs, next_loan(slot));
 	return 0;
 }
 
 /* The thread has no slot here, or it is out. */
-static __attribute__((noinline)) int
+static COLD int
 checkout_otherwise(struct lend_arena *arena, struct slot *slot,
 		   const struct lend_req *req, struct lend_worker *loan)
 {
 	int error;
 
+	if (!req || !loan)
+		return -EINVAL;
 	if (!slot) {
 		error = thread_attach(arena, &slot);
 		if (!error)
-			return checkout(arena, slot, req, loan);
+			return checkout_slowly(arena, slot,
+					       slot_checkout(slot,
+							     &arena->trimmers),
+					       req, loan);
 		if (error != -ESRCH)
 			return error;
 	}
@@ -226,18 +202,40 @@ checkout_otherwise(struct lend_arena *arena, struct slot *slot,
 	return error;
 }
 
+/* Inlined into both forms, so that neither pays for a second call. */
+static inline HOT int
+checkout(lend_arena *arena, const struct lend_req *req,
+	 struct lend_worker *loan)
+{
+	const struct thread_entry *entry;
+	struct slot *slot;
+	struct bufs *bufs;
+
+	if (unlikely(!arena))
+		return -EINVAL;
+	entry = thread_entry(arena);
+	if (unlikely(!entry))
+		return checkout_otherwise(arena, NULL, req, loan);
+	slot = entry->slot;
+	if (unlikely(!req) || unlikely(loan_is_out(&slot->loan)) ||
+	    unlikely(!loan))
+		return checkout_otherwise(arena, slot, req, loan);
+	bufs = slot_checkout(slot, &arena->trimmers);
+	if (unlikely(!bufs) || unlikely(slot->loan.flags) ||
+	    unlikely(lend__poison) ||
+	    unlikely(buf_bytes(&bufs->a) < req->a_bytes) ||
+	    unlikely(buf_bytes(&bufs->tile) < req->tile_bytes) ||
+	    unlikely(buf_elements(&bufs->scatter) < req->worker_scatter))
+		return checkout_slowly(arena, slot, bufs, req, loan);
+	worker_fill(loan, arena, slot, bufs, next_loan(slot));
+	return 0;
+}
+
 int
 lend_worker_checkout(lend_arena *arena, const struct lend_req *req,
 		     struct lend_worker *loan)
 {
-	struct slot *slot;
-
-	if (unlikely(!arena) || unlikely(!req) || unlikely(!loan))
-		return -EINVAL;
-	slot = thread_slot(arena);
-	if (unlikely(!slot) || unlikely(loan_is_out(&slot->loan)))
-		return checkout_otherwise(arena, slot, req, loan);
-	return checkout(arena, slot, req, loan);
+	return checkout(arena, req, loan);
 }
 
 /*
@@ -258,7 +256,7 @@ is_lent(const struct lend_arena *arena, const struct lend_worker *handle)
 }
 
 /* Why a handle is not is_lent(). */
-static __attribute__((noinline)) int
+static COLD int
 refusal(const struct lend_arena *arena, const struct lend_worker *handle)
 {
 	const struct loan *loan = handle->place;
@@ -272,28 +270,41 @@ refusal(const struct lend_arena *arena, const struct lend_worker *handle)
 	       loan_is_out(loan) ? -EPERM : -EALREADY;
 }
 
-static __attribute__((noinline)) int
-return_private(struct lend_arena *arena, struct private_loan *private)
+/* The loan says how: private, or a slot's whose buffers need a hand. */
+static COLD int
+return_slowly(struct lend_arena *arena, struct loan *loan)
 {
-	struct slot *slot = thread_slot(arena);
+	struct slot *slot;
 
-	private_return(arena, private);
+	if (!(loan->flags & LOAN_PRIVATE)) {
+		give_back((struct slot *)loan);
+		return 0;
+	}
+	private_return(arena, (struct private_loan *)loan);
+	slot = thread_slot(arena);
 	if (slot)
 		slot->nested--;
+	return 0;
+}
+
+static inline HOT int
+give_loan_back(lend_arena *arena, struct lend_worker *loan)
+{
+	if (unlikely(!arena) || unlikely(!loan))
+		return -EINVAL;
+	if (unlikely(!is_lent(arena, loan)))
+		return refusal(arena, loan);
+	if (unlikely(((struct loan *)loan->place)->flags))
+		return return_slowly(arena, loan->place);
+	/* In place: nothing is put back, the mark goes. */
+	slot_return(loan->place, NULL);
 	return 0;
 }
 
 int
 lend_worker_return(lend_arena *arena, struct lend_worker *loan)
 {
-	if (unlikely(!arena) || unlikely(!loan))
-		return -EINVAL;
-	if (unlikely(!is_lent(arena, loan)))
-		return refusal(arena, loan);
-	if (unlikely(loan->number & NUMBER_PRIVATE))
-		return return_private(arena, loan->place);
-	give_back(loan->place);
-	return 0;
+	return give_loan_back(arena, loan);
 }
 
 int
@@ -322,10 +333,8 @@ lend_worker_scatter_resize(lend_arena *arena, struct lend_worker *loan,
 		error = growth_run(slot ? arena : NULL, &growth);
 	if (error)
 		return error;
-	if (slot) {
-		slot->loan.flags |= SLOT_GROWN;
-		slot->lent = bufs;
-	}
+	if (slot)
+		slot_lend(slot, bufs, SLOT_GROWN);
 	loan->scatter = buf_start(&bufs->scatter);
 	loan->scatter_capacity = buf_elements(&bufs->scatter);
 	loan->scatter_length = length;
@@ -337,11 +346,11 @@ struct guard {
 	struct lend_worker loan;
 };
 
-static void
+static inline HOT void
 guard_end(struct guard *guard)
 {
 	/* The callback may have returned the loan itself: no error here. */
-	(void)lend_worker_return(guard->arena, &guard->loan);
+	(void)give_loan_back(guard->arena, &guard->loan);
 }
 
 int
@@ -358,7 +367,7 @@ lend_with_worker(lend_arena *arena, const struct lend_req *req,
 	guard.arena = NULL;
 	if (!fn)
 		return -EINVAL;
-	error = lend_worker_checkout(arena, req, &guard.loan);
+	error = checkout(arena, req, &guard.loan);
 	if (error)
 		return error;
 	guard.arena = arena;

@@ -185,7 +185,10 @@ os_membarrier_register(void)
 
 	if (commands < 0 || !(commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED))
 		return false;
-	return !membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+	if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
+		return false;
+	/* Some filters let everything pass but the barrier itself. */
+	return os_membarrier();
 }
 
 bool
@@ -246,7 +249,7 @@ os_complain(const char *format, ...)
 	int state, length;
 	size_t left;
 	ssize_t n;
-	char text[512], *p = text;
+	char text[2048], *p = text;
 	va_list args;
 
 	va_start(args, format);

@@ -162,34 +162,16 @@ static extent_hooks_t huge_hooks = {
 
 /*
  * jemalloc's arenas, one per node: its index + 1, or 0 before the first
- * extent of that node.  Written under `creating`, once; never destroyed.
+ * extent of that node.  Written once, under once[node]; never destroyed.
+ *
+ * pthread_once() and not a mutex: a child that is forked while another thread
+ * creates finds the work undone, not a lock that nobody holds any more.
+ * (Fork handlers would not do, as those registered while a fork runs are not
+ * called by it.)  jemalloc looks after its own locks.
  */
 static _Atomic(unsigned) arenas[OS_NODES_MAX];
-static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
-
-static void
-lock_creating(void)
-{
-	pthread_mutex_lock(&creating);
-}
-
-static void
-unlock_creating(void)
-{
-	pthread_mutex_unlock(&creating);
-}
-
-/*
- * A child forked while another thread creates must not find it locked.
- * jemalloc registered its own handlers when it was loaded, before us: so a
- * fork takes our lock first and then jemalloc's, as creating does.
- */
-static void
-register_fork_handlers(void)
-{
-	/* Failing leaves that one child in danger, and nobody else. */
-	(void)pthread_atfork(lock_creating, unlock_creating, unlock_creating);
-}
+static pthread_once_t once[OS_NODES_MAX];
+_Static_assert(PTHREAD_ONCE_INIT == 0, "once[] starts as zeroes");
 
 /* Sets "arena.<index>.<name>", where `name` is given with index 0. */
 static int
@@ -234,25 +216,33 @@ arena_create(void)
 	return index + 1;
 }
 
+/*
+ * The argument that pthread_once() does not pass.  In the static block: other
+ * thread storage of a library may be allocated at its first use, by malloc.
+ */
+static _Thread_local unsigned creating_for
+	__attribute__((tls_model("initial-exec")));
+
+static void
+create_once(void)
+{
+	/* Pairs with the acquire in node_arena(): the arena's settings. */
+	store_release(&arenas[creating_for], arena_create());
+}
+
 static unsigned
 node_arena_create(unsigned node)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	unsigned i, arena;
 
-	pthread_once(&once, register_fork_handlers);
-	lock_creating();
-	/* Relaxed: whoever stored it held the lock. */
+	creating_for = node;
+	pthread_once(&once[node], create_once);
+	/* Relaxed: pthread_once() has ordered it. */
 	arena = load_relaxed(&arenas[node]);
-	if (arena == 0) {
-		arena = arena_create();
-		/* Pairs with the acquire in node_arena(): the settings. */
-		store_release(&arenas[node], arena);
-	}
-	/* jemalloc has no arena left: another node's is better than none. */
+	/* jemalloc had none left: another node's is better than none. */
 	for (i = 0; arena == 0 && i < os_nodes(); i++)
-		arena = load_relaxed(&arenas[i]);
-	unlock_creating();
+		/* Pairs with the release in create_once(). */
+		arena = load_acquire(&arenas[i]);
 	return arena;
 }
 
@@ -260,7 +250,7 @@ static unsigned
 node_arena(void)
 {
 	unsigned node = os_node();
-	/* Pairs with the release in node_arena_create(). */
+	/* Pairs with the release in create_once(). */
 	unsigned arena = load_acquire(&arenas[node]);
 
 	return arena ? arena : node_arena_create(node);

@@ -14,7 +14,7 @@
  * Whether such a tool watches the process.  Set once by poison_init(), before
  * the first arena; callers on a hot path look before they call.
  */
-extern bool lend__poison;
+extern bool lend__poison __attribute__((visibility("hidden")));
 
 void poison_init(void);
 
