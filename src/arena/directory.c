@@ -16,7 +16,7 @@ static struct stack free_places;
 void
 directory_init(void)
 {
-	registry_init(&places, sizeof(struct place));
+	registry_init(&places, sizeof(struct place), 0);
 }
 
 int

@@ -10,17 +10,25 @@
 static size_t
 chunk_bytes(const struct registry *registry, uint32_t c)
 {
-	return ((size_t)registry->object_bytes << registry->shift) << c;
+	return (((size_t)registry->object_bytes << registry->shift) << c) +
+	       registry->lead;
+}
+
+static void
+chunk_free(const struct registry *registry, uint32_t c, char *chunk)
+{
+	pages_free(chunk - registry->lead, chunk_bytes(registry, c));
 }
 
 void
-registry_init(struct registry *registry, size_t object_bytes)
+registry_init(struct registry *registry, size_t object_bytes, size_t lead)
 {
 	size_t objects = LEND_PAGE / object_bytes;
 
 	lend_check((object_bytes & (object_bytes - 1)) == 0 && objects >= 16);
 	registry->object_bytes = (uint32_t)object_bytes;
 	registry->shift = (uint32_t)__builtin_ctzl(objects);
+	registry->lead = (uint32_t)lead;
 	/* Relaxed: nobody knows the registry yet. */
 	store_relaxed(&registry->count, 0);
 	for (uint32_t c = 0; c < REGISTRY_CHUNKS; c++)
@@ -35,7 +43,7 @@ registry_fini(struct registry *registry)
 		char *chunk = load_relaxed(&registry->chunk[c]);
 
 		if (chunk)
-			pages_free(chunk, chunk_bytes(registry, c));
+			chunk_free(registry, c, chunk);
 		store_relaxed(&registry->chunk[c], NULL);
 	}
 	store_relaxed(&registry->count, 0);
@@ -56,13 +64,14 @@ chunk_ensure(struct registry *registry, uint32_t index)
 	chunk = pages_alloc(chunk_bytes(registry, c));
 	if (!chunk)
 		return -ENOMEM;
+	chunk += registry->lead;
 	/*
 	 * Release publishes the zeroes; pairs with registry_at.  A weak CAS
 	 * may fail for nothing: only a chunk seen there is another's.
 	 */
 	while (!cas_acq_rel_relaxed(&registry->chunk[c], &none, chunk)) {
 		if (none) {
-			pages_free(chunk, chunk_bytes(registry, c));
+			chunk_free(registry, c, chunk);
 			return 0;
 		}
 	}

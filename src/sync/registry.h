@@ -36,12 +36,20 @@ struct node {
 struct registry {
 	uint32_t object_bytes;	/* constant */
 	uint32_t shift;		/* constant: log2 of the first chunk's objects */
+	uint32_t lead;		/* constant: bytes before a chunk's first */
 	_Atomic(uint32_t) count; /* only grows */
 	_Atomic(char *) chunk[REGISTRY_CHUNKS]; /* set once each */
 };
 
-/* `object_bytes` is a power of two, 256 or less. */
-void registry_init(struct registry *registry, size_t object_bytes);
+/*
+ * `object_bytes` is a power of two, 256 or less.  `lead`, a multiple of it
+ * below a page, shifts the objects within their pages: a processor takes a
+ * load for dependent on an earlier store when the two addresses agree in
+ * their last 12 bits, so objects that are used together in a hurry should not
+ * all begin at the start of a page.
+ */
+void registry_init(struct registry *registry, size_t object_bytes,
+		   size_t lead);
 /* Frees all objects.  The caller is alone. */
 void registry_fini(struct registry *registry);
 
