@@ -229,7 +229,7 @@ main(void)
 	int wrong = 0;
 
 	/* A wish beyond what there is becomes what there is. */
-	if (lend_exec_host(&exec, &openmp, SIZE_MAX)) {
+	if (lend_exec_on_host(&exec, &openmp, SIZE_MAX)) {
 		printf("the host was refused\n");
 		return EXIT_FAILURE;
 	}

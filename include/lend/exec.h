@@ -25,7 +25,9 @@ typedef struct lend_pool lend_pool;
 
 /*
  * Makes a pool of `width` worker threads, started at their first use, with
- * all signals blocked.
+ * all signals blocked but those of their own faults.  A child of fork(2) may
+ * use the pool: its threads start anew there, and jobs that other threads
+ * were at are lost to the child.
  * Errors: -EINVAL (null, width 0 or above 65535), -ENOMEM.
  */
 LEND_API LEND_CHECKED int
@@ -90,14 +92,15 @@ lend_exec_serial(struct lend_exec *exec);
  * Errors: -EINVAL (null, budget 0).
  */
 LEND_API LEND_CHECKED int
-lend_exec_pool(struct lend_exec *exec, lend_pool *pool, size_t budget);
+lend_exec_on_pool(struct lend_exec *exec, lend_pool *pool, size_t budget);
 
 /*
  * The same over a host's threads.  *host must outlive the token.
- * Errors: -EINVAL (null, budget 0, a missing function, an impossible size).
+ * Errors: -EINVAL (null, budget 0, a missing function, a width of 0, a size
+ * that is not this struct's).
  */
 LEND_API LEND_CHECKED int
-lend_exec_host(struct lend_exec *exec, const struct lend_exec_host *host,
+lend_exec_on_host(struct lend_exec *exec, const struct lend_exec_host *host,
 	       size_t budget);
 
 /* How many workers the token stands for. */
@@ -124,7 +127,9 @@ typedef void lend_exec_job_fn(size_t index, const struct lend_exec *child,
  * Runs the jobs fn(0..n-1), each with a child token, and returns when all
  * have ended.  At any moment the budgets of the children that run add up to
  * at most the parent's; with n <= budget they are handed out whole, the
- * first ones getting the remainder.  The calling thread takes part.
+ * first ones getting the remainder.  The calling thread takes part (on a
+ * host's threads, as far as its `parallel` does so), and is not cancelled
+ * meanwhile.  fn must not throw or exit its thread.
  * Errors: -EINVAL (null).
  */
 LEND_API LEND_CHECKED int
@@ -136,7 +141,7 @@ typedef void lend_exec_range_fn(size_t begin, size_t end, void *ctx);
 /*
  * Splits 0..total over the budget into ranges of `grain` elements or more
  * (the last one may be shorter) and runs fn on each, together covering every
- * index once.  The calling thread takes part.
+ * index once.  The calling thread and fn as in lend_exec_fork().
  * Errors: -EINVAL (null, grain 0).
  */
 LEND_API LEND_CHECKED int

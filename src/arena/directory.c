@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "arena/directory.h"
 
+#include <pthread.h>
+
 #include "base/atomic.h"
 #include "sync/registry.h"
 #include "sync/stack.h"
@@ -10,6 +12,7 @@ struct place {
 	_Atomic(struct lend_arena *) arena;
 };
 
+static pthread_mutex_t holding = PTHREAD_MUTEX_INITIALIZER;
 static struct registry places;
 static struct stack free_places;
 
@@ -46,10 +49,24 @@ directory_publish(struct lend_arena *arena)
 }
 
 void
+directory_hold(void)
+{
+	pthread_mutex_lock(&holding);
+}
+
+void
+directory_release(void)
+{
+	pthread_mutex_unlock(&holding);
+}
+
+void
 directory_withdraw(struct lend_arena *arena)
 {
-	/* Relaxed: the grace period that follows orders it. */
+	directory_hold();
+	/* Relaxed: ordered by the grace period that follows, or the lock. */
 	store_relaxed(&place_at(arena->index)->arena, NULL);
+	directory_release();
 }
 
 void

@@ -6,7 +6,8 @@
  * its arena is gone; the arena's key is not, and tells the two apart.
  *
  * directory_at: inside a read section (sync/reclaim.h), which keeps the arena
- * from being freed.  Everything else: any thread, inside the gate.
+ * from being freed, or holding the directory.  Everything else: any thread,
+ * inside the gate.
  */
 #ifndef LEND_ARENA_DIRECTORY_H
 #define LEND_ARENA_DIRECTORY_H
@@ -26,6 +27,13 @@ void directory_publish(struct lend_arena *arena);
 void directory_withdraw(struct lend_arena *arena);
 /* The place may be used again; its arena has been withdrawn, or never was. */
 void directory_recycle(uint32_t index);
+
+/*
+ * Until directory_release, no arena is withdrawn: for a thread that is over,
+ * whose read section would make an RCU record that nobody takes back.
+ */
+void directory_hold(void);
+void directory_release(void);
 
 uint32_t directory_count(void);
 /* The arena at the place, or null. */

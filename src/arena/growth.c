@@ -27,60 +27,65 @@ add_step(struct growth *growth, struct page_buf *buf, size_t bytes,
 	step->bytes = bytes;
 	step->keep = keep;
 	step->trace = trace;
+	step->grows = bytes > buf_bytes(buf);
 	step->start = NULL;
 	step->record = NULL;
-	growth->grows |= bytes > buf_bytes(buf);
+}
+
+/*
+ * A step to an extent of at least `bytes`; `enough`: the buffer serves as it
+ * is.  0 bytes are an empty buffer.
+ */
+static int
+plan(struct growth *growth, struct page_buf *buf, size_t bytes, bool enough,
+     size_t keep, int trace)
+{
+	size_t size = 0;
+
+	if (enough && !growth->compact)
+		return 0;
+	if (bytes > BYTES_MAX)
+		return -EOVERFLOW;
+	if (bytes) {
+		size = extent_size(bytes);
+		if (size == 0)
+			return -EOVERFLOW;
+	}
+	if (size != buf_bytes(buf))
+		add_step(growth, buf, size, keep, trace);
+	return 0;
 }
 
 int
 growth_plan_bytes(struct growth *growth, struct page_buf *buf, size_t bytes,
 		  enum lend_buffer trace)
 {
-	size_t size;
+	bool enough = bytes <= buf_bytes(buf);
 
-	if (bytes <= buf_bytes(buf))
-		return 0;
 	if (bytes > BYTES_MAX)
 		return -EOVERFLOW;
-	size = extent_size(round_up_power(size_max(bytes, LEND_PAGE)));
-	if (size == 0)
-		return -EOVERFLOW;
-	add_step(growth, buf, size, 0, (int)trace);
-	return 0;
+	if (bytes)
+		bytes = round_up_power(size_max(bytes, LEND_PAGE));
+	return plan(growth, buf, bytes, enough, 0, (int)trace);
 }
 
 int
 growth_plan_exact(struct growth *growth, struct page_buf *buf, size_t bytes)
 {
-	size_t size;
-
-	if (bytes <= buf_bytes(buf))
-		return 0;
-	if (bytes > BYTES_MAX)
-		return -EOVERFLOW;
-	size = extent_size(bytes);
-	if (size == 0)
-		return -EOVERFLOW;
-	add_step(growth, buf, size, 0, -1);
-	return 0;
+	return plan(growth, buf, bytes, bytes <= buf_bytes(buf), 0, -1);
 }
 
 int
 growth_plan_elements(struct growth *growth, struct page_buf *buf,
 		     size_t elements, size_t keep)
 {
-	size_t size;
+	size_t bytes, doubled = growth->compact ? 0 : 2 * buf_bytes(buf);
 
-	if (elements <= buf_elements(buf))
-		return 0;
-	if (elements > BYTES_MAX / sizeof(int64_t))
+	if (__builtin_mul_overflow(elements, sizeof(int64_t), &bytes))
 		return -EOVERFLOW;
-	size = extent_size(size_max(elements * sizeof(int64_t),
-				    2 * buf_bytes(buf)));
-	if (size == 0)
-		return -EOVERFLOW;
-	add_step(growth, buf, size, keep * sizeof(int64_t), -1);
-	return 0;
+	return plan(growth, buf, size_max(bytes, doubled),
+		    elements <= buf_elements(buf), keep * sizeof(int64_t),
+		    -1);
 }
 
 int
@@ -119,7 +124,7 @@ acquire_records(struct lend_arena *arena, struct growth *growth)
 		struct growth_step *step = &growth->step[i];
 		int error;
 
-		if (step->trace < 0)
+		if (step->trace < 0 || !step->grows)
 			continue;
 		error = trace_prepare(arena, &step->record);
 		if (error)
@@ -197,7 +202,7 @@ commit(struct lend_arena *arena, struct growth *growth)
 			trace_record(arena, step->record,
 				     (enum lend_buffer)step->trace,
 				     step->bytes);
-		if (arena && growth->grows)
+		if (arena && step->grows)
 			count(&arena->growths);
 	}
 }
@@ -251,9 +256,13 @@ restore(struct lend_arena *arena, struct growth *growth, const size_t *old)
 	return restored;
 }
 
-/* The difference is reserved: the old ones make room for the new. */
+/*
+ * The old ones make room for the new: what those have more is reserved, what
+ * they have less is given back.
+ */
 static int
-run_in_place(struct lend_arena *arena, struct growth *growth, size_t after)
+run_in_place(struct lend_arena *arena, struct growth *growth, size_t after,
+	     size_t before)
 {
 	size_t old[GROWTH_STEPS];
 	int error;
@@ -265,11 +274,20 @@ run_in_place(struct lend_arena *arena, struct growth *growth, size_t after)
 	error = acquire_extents(arena, growth);
 	if (error) {
 		drop_extents(growth);
-		account_release(arena, after - restore(arena, growth, old));
+		account_release(arena, size_max(after, before) -
+				restore(arena, growth, old));
 		return error;
 	}
 	commit(arena, growth);
+	account_release(arena, size_max(after, before) - after);
 	return 0;
+}
+
+/* Reserves what `after` is more than `before`. */
+static bool
+reserve_more(struct lend_arena *arena, size_t after, size_t before)
+{
+	return after <= before || account_reserve(arena, after - before);
 }
 
 static int
@@ -280,20 +298,22 @@ run(struct lend_arena *arena, struct growth *growth)
 
 	if (error)
 		return error;
+	if (growth->compact)
+		return reserve_more(arena, after, before) ?
+		       run_in_place(arena, growth, after, before) : -EDQUOT;
 	if (!arena || account_reserve(arena, after))
 		return run_beside(arena, growth, after, before);
-	if (keeps_content(growth) || before >= after) {
+	if (keeps_content(growth)) {
 		trim(arena);
-		if (!account_reserve(arena, after))
-			return -EDQUOT;
-		return run_beside(arena, growth, after, before);
+		return account_reserve(arena, after) ?
+		       run_beside(arena, growth, after, before) : -EDQUOT;
 	}
-	if (!account_reserve(arena, after - before)) {
+	if (!reserve_more(arena, after, before)) {
 		trim(arena);
-		if (!account_reserve(arena, after - before))
+		if (!reserve_more(arena, after, before))
 			return -EDQUOT;
 	}
-	return run_in_place(arena, growth, after);
+	return run_in_place(arena, growth, after, before);
 }
 
 int

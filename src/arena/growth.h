@@ -28,13 +28,20 @@ struct growth_step {
 	size_t bytes;		/* the new extent's; 0: only released */
 	size_t keep;		/* bytes of content that move along */
 	int trace;		/* enum lend_buffer, or -1: not a page buffer */
+	bool grows;		/* it is no shrinkage */
 	void *start;		/* the new extent, once acquired */
 	struct record *record;
 };
 
+/*
+ * A compact growth is what remains when the limit has refused a plain one: it
+ * cuts every buffer down to what the request needs, those that it does not
+ * need to nothing.  For buffers that were idle when the call began, so that
+ * what they hold is storage that a trim would have released.
+ */
 struct growth {
+	bool compact;
 	unsigned steps;
-	bool grows;		/* some step is a growth, not a shrinkage */
 	struct growth_step step[GROWTH_STEPS];
 };
 

@@ -52,7 +52,7 @@ private_checkout(struct lend_arena *arena, const struct lend_req *req,
 
 	if (error)
 		return error;
-	error = bufs_grow(NULL, &private->bufs, req);
+	error = bufs_grow(NULL, &private->bufs, req, false);
 	if (error) {
 		private_return(arena, private);
 		return error;

@@ -35,11 +35,62 @@ team_set_release(struct lend_arena *arena, struct team_set *set)
 	team_set_settle(set);
 }
 
-static __attribute__((noinline)) int
-set_new(struct lend_arena *arena, struct node **node)
+static int
+plan(struct growth *growth, struct team_set *set, const struct lend_req *req)
 {
+	size_t bytes;
 	int error;
 
+	if (__builtin_mul_overflow(req->barriers, sizeof(struct lend_barrier),
+				   &bytes))
+		return -EOVERFLOW;
+	error = growth_plan_elements(growth, &set->scatter,
+				     req->team_scatter, 0);
+	if (!error)
+		error = growth_plan_exact(growth, &set->barrier, bytes);
+	/* The panel is not sized by a take; a compact growth lets it go. */
+	if (!error && growth->compact)
+		error = growth_plan_exact(growth, &set->panel, 0);
+	return error;
+}
+
+static int
+set_try_grow(struct lend_arena *arena, struct team_set *set,
+	     const struct lend_req *req, bool compact)
+{
+	struct growth growth = { .compact = compact };
+	int error = plan(&growth, set, req);
+
+	return error ? error : growth_run(arena, &growth);
+}
+
+/*
+ * Makes an idle set serve, and the account follow.  As with a slot, what it
+ * holds goes where the limit leaves no other room.
+ */
+static int
+set_grow(struct lend_arena *arena, struct team_set *set,
+	 const struct lend_req *req)
+{
+	int error = set_try_grow(arena, set, req, false);
+
+	if (error == -EDQUOT)
+		error = set_try_grow(arena, set, req, true);
+	team_set_settle(set);
+	return error;
+}
+
+static __attribute__((noinline)) int
+set_new(struct lend_arena *arena, const struct lend_req *req,
+	struct node **node)
+{
+	struct team_set none = { 0 };
+	struct growth growth = { 0 };
+	/* A request that no set can serve shall not make one. */
+	int error = plan(&growth, &none, req);
+
+	if (error)
+		return error;
 	gate_enter();
 	error = registry_add(&arena->sets, node);
 	if (!error)
@@ -52,7 +103,8 @@ set_new(struct lend_arena *arena, struct node **node)
 
 /* An idle set, a spare one, or a new one. */
 static inline int
-set_get(struct lend_arena *arena, struct team_set **set)
+set_get(struct lend_arena *arena, const struct lend_req *req,
+	struct team_set **set)
 {
 	struct node *node = stack_pop(&arena->idle_sets, &arena->sets);
 	int error = 0;
@@ -60,29 +112,8 @@ set_get(struct lend_arena *arena, struct team_set **set)
 	if (unlikely(!node))
 		node = stack_pop(&arena->spare_sets, &arena->sets);
 	if (unlikely(!node))
-		error = set_new(arena, &node);
+		error = set_new(arena, req, &node);
 	*set = (struct team_set *)node;
-	return error;
-}
-
-static int
-set_grow(struct lend_arena *arena, struct team_set *set,
-	 const struct lend_req *req)
-{
-	struct growth growth = { 0 };
-	size_t bytes;
-	int error;
-
-	if (__builtin_mul_overflow(req->barriers, sizeof(struct lend_barrier),
-				   &bytes))
-		return -EOVERFLOW;
-	error = growth_plan_elements(&growth, &set->scatter,
-				     req->team_scatter, 0);
-	if (!error)
-		error = growth_plan_exact(&growth, &set->barrier, bytes);
-	if (!error)
-		error = growth_run(arena, &growth);
-	team_set_settle(set);
 	return error;
 }
 
@@ -122,7 +153,7 @@ lend_team_take(lend_arena *arena, const struct lend_req *req, size_t pm,
 		return -EINVAL;
 	if (unlikely(pm > UINT32_MAX))
 		return -EOVERFLOW;
-	error = set_get(arena, &set);
+	error = set_get(arena, req, &set);
 	if (unlikely(error))
 		return error;
 	if (unlikely(!set_covers(set, req))) {
@@ -221,13 +252,14 @@ lend_team_scatter_resize(lend_arena *arena, struct lend_team *lease,
 	if (!error)
 		error = growth_plan_elements(&growth, &set->scatter, length,
 					     kept_elements(lease, set));
-	if (!error)
-		error = growth_run(arena, &growth);
 	if (error)
 		return error;
+	error = growth_run(arena, &growth);
+	/* After a failure too: see growth.h. */
 	refill_scatter(lease, set);
-	lease->scatter_length = length;
-	return 0;
+	if (!error)
+		lease->scatter_length = length;
+	return error;
 }
 
 int

@@ -37,15 +37,20 @@ team_set_settle(struct team_set *set)
 	set->resized = false;
 }
 
+/* What such a set holds. */
+static inline size_t
+set_bytes(const struct team_set *set)
+{
+	return buf_bytes(&set->panel) + buf_bytes(&set->scatter) +
+	       buf_bytes(&set->barrier);
+}
+
 /* Puts it where it belongs: idle with storage, else spare. */
 static inline void
 team_set_put(struct lend_arena *arena, struct team_set *set)
 {
-	size_t bytes = buf_bytes(&set->panel) + buf_bytes(&set->scatter) +
-		       buf_bytes(&set->barrier);
-
-	stack_push(likely(bytes) ? &arena->idle_sets : &arena->spare_sets,
-		   &set->node);
+	stack_push(likely(set_bytes(set)) ? &arena->idle_sets :
+		   &arena->spare_sets, &set->node);
 }
 
 #endif

@@ -29,17 +29,20 @@ thread_is_over(void)
 static void
 settle_all_privates(void)
 {
+	directory_hold();
 	for (uint32_t i = 0; i < directory_count(); i++) {
 		struct lend_arena *arena = directory_at(i);
 
 		if (arena)
 			private_abandon(arena, thread_self());
 	}
+	directory_release();
 }
 
 static void
 settle_slots(const struct thread *thread)
 {
+	reclaim_read_begin();
 	for (uint32_t i = 0; i < thread->length; i++) {
 		const struct thread_entry *entry = &thread->table[i];
 		struct lend_arena *arena;
@@ -51,6 +54,7 @@ settle_slots(const struct thread *thread)
 		if (arena && arena->key == entry->key)
 			worker_slot_leave(arena, entry->slot);
 	}
+	reclaim_read_end();
 }
 
 static void
@@ -60,12 +64,10 @@ thread_end(void *unused)
 
 	(void)unused;
 	gate_enter();
-	reclaim_read_begin();
 	if (thread_is_over())
 		settle_all_privates();
 	else
 		settle_slots(&ended);
-	reclaim_read_end();
 	lend__thread.length = 0;
 	lend__thread.table = over;
 	if (ended.length)

@@ -41,9 +41,9 @@ bufs_sum(struct bufs *bufs)
 
 int
 bufs_grow(struct lend_arena *arena, struct bufs *bufs,
-	  const struct lend_req *req)
+	  const struct lend_req *req, bool compact)
 {
-	struct growth growth = { 0 };
+	struct growth growth = { .compact = compact };
 	int error;
 
 	error = growth_plan_bytes(&growth, &bufs->a, req->a_bytes,
@@ -143,6 +143,24 @@ next_loan(struct slot *slot)
 }
 
 /*
+ * Makes idle buffers serve, and the account follow.  What they hold is the
+ * arena's idle storage until they are lent: it goes where the limit leaves no
+ * other room.
+ */
+static int
+slot_grow(struct lend_arena *arena, struct slot *slot, struct bufs *bufs,
+	  const struct lend_req *req)
+{
+	size_t before = bufs_bytes(bufs);
+	int error = bufs_grow(arena, bufs, req, false);
+
+	if (error == -EDQUOT)
+		error = bufs_grow(arena, bufs, req, true);
+	slot_settle(slot, before, bufs_bytes(bufs));
+	return error;
+}
+
+/*
  * The slot is marked busy, and its buffers do not serve as they are: not
  * there, too small, taken by exchange, or poisoned.
  */
@@ -152,7 +170,6 @@ checkout_slowly(struct lend_arena *arena, struct slot *slot,
 		struct lend_worker *loan)
 {
 	uint32_t flags = lend__poison ? SLOT_POISON : 0;
-	size_t before;
 	int error;
 
 	if (!bufs) {
@@ -164,9 +181,7 @@ checkout_slowly(struct lend_arena *arena, struct slot *slot,
 		flags |= SLOT_FRESH;
 	}
 	slot_lend(slot, bufs, flags);
-	before = bufs_bytes(bufs);
-	error = bufs_grow(arena, bufs, req);
-	slot_settle(slot, before, bufs_bytes(bufs));
+	error = slot_grow(arena, slot, bufs, req);
 	if (error) {
 		slot_return(slot, bufs);
 		return error;
@@ -329,16 +344,17 @@ lend_worker_scatter_resize(lend_arena *arena, struct lend_worker *loan,
 	}
 	keep = size_min(loan->scatter_length, buf_elements(&bufs->scatter));
 	error = growth_plan_elements(&growth, &bufs->scatter, length, keep);
-	if (!error)
-		error = growth_run(slot ? arena : NULL, &growth);
 	if (error)
 		return error;
+	error = growth_run(slot ? arena : NULL, &growth);
+	/* After a failure too: see growth.h. */
 	if (slot)
 		slot_lend(slot, bufs, SLOT_GROWN);
 	loan->scatter = buf_start(&bufs->scatter);
 	loan->scatter_capacity = buf_elements(&bufs->scatter);
-	loan->scatter_length = length;
-	return 0;
+	if (!error)
+		loan->scatter_length = length;
+	return error;
 }
 
 struct guard {

@@ -10,10 +10,11 @@
 
 /*
  * Makes the buffers cover the worker's components of the request, all or
- * nothing.  Null arena: private buffers.  Errors: as lend_worker_checkout().
+ * nothing.  Null arena: private buffers.  `compact`: see growth.h.
+ * Errors: as lend_worker_checkout().
  */
 int bufs_grow(struct lend_arena *arena, struct bufs *bufs,
-	      const struct lend_req *req);
+	      const struct lend_req *req, bool compact);
 
 /* Writes the handle of a loan of these buffers, in a slot or private. */
 static inline void

@@ -93,7 +93,7 @@ lend_exec_serial(struct lend_exec *exec)
 }
 
 int
-lend_exec_pool(struct lend_exec *exec, lend_pool *pool, size_t budget)
+lend_exec_on_pool(struct lend_exec *exec, lend_pool *pool, size_t budget)
 {
 	if (!exec || !pool || budget == 0)
 		return -EINVAL;
@@ -105,7 +105,7 @@ lend_exec_pool(struct lend_exec *exec, lend_pool *pool, size_t budget)
 }
 
 int
-lend_exec_host(struct lend_exec *exec, const struct lend_exec_host *host,
+lend_exec_on_host(struct lend_exec *exec, const struct lend_exec_host *host,
 	       size_t budget)
 {
 	size_t width;

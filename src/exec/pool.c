@@ -178,18 +178,34 @@ worker_main(void *arg)
 	return NULL;
 }
 
+/*
+ * What a worker does not take: signals to the process are the program's.  Its
+ * own faults stay open, else a fault would end the program past its handlers.
+ */
+static void
+blocked_signals(sigset_t *set)
+{
+	static const int faults[] = {
+		SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS
+	};
+
+	sigfillset(set);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(set, faults[i]);
+}
+
 /* Starts the worker with this number.  start_lock is held. */
 static bool
 spawn(struct lend_pool *pool, size_t number)
 {
 	struct worker *worker = &pool->workers[number];
-	sigset_t all, old;
+	sigset_t blocked, old;
 	int error;
 
 	worker->pool = pool;
 	pthread_cond_init(&worker->wake, NULL);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	blocked_signals(&blocked);
+	pthread_sigmask(SIG_SETMASK, &blocked, &old);
 	error = pthread_create(&worker->thread, NULL, worker_main, worker);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (error)
