@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making and ending an arena. */
+/* Making an arena; its end is in ending.c. */
 #include <lend/arena.h>
 
 #include <errno.h>
@@ -9,16 +9,11 @@
 #include "arena/directory.h"
 #include "arena/fork.h"
 #include "arena/gate.h"
-#include "arena/loan.h"
-#include "arena/private.h"
 #include "arena/slot.h"
-#include "arena/stats.h"
-#include "arena/team.h"
+#include "arena/state.h"
 #include "arena/thread.h"
-#include "arena/trim.h"
 #include "mem/backend.h"
 #include "mem/init.h"
-#include "sync/reclaim.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int start_error;
@@ -114,71 +109,6 @@ lend_arena_create(lend_arena **arena, const struct lend_arena_options *options)
 		return start_error;
 	gate_enter();
 	error = create(options, arena);
-	gate_leave();
-	return error;
-}
-
-static bool
-any_loan_out(struct lend_arena *arena)
-{
-	for (uint32_t i = 0; i < registry_count(&arena->slots); i++)
-		if (loan_is_out(registry_at(&arena->slots, i)))
-			return true;
-	for (uint32_t i = 0; i < registry_count(&arena->sets); i++) {
-		struct team_set *set = registry_at(&arena->sets, i);
-
-		/* Relaxed: no other call is in progress. */
-		if (number_is_out(load_relaxed(&set->number)))
-			return true;
-	}
-	return private_any_out(arena);
-}
-
-/* All loans are in, nobody finds the arena any more. */
-static void
-release_storage(struct lend_arena *arena)
-{
-	for (uint32_t i = 0; i < registry_count(&arena->bufs); i++)
-		bufs_release(arena, registry_at(&arena->bufs, i));
-	for (uint32_t i = 0; i < registry_count(&arena->sets); i++)
-		team_set_release(arena, registry_at(&arena->sets, i));
-	registry_fini(&arena->slots);
-	registry_fini(&arena->bufs);
-	registry_fini(&arena->sets);
-	registry_fini(&arena->privates);
-	registry_fini(&arena->records);
-}
-
-static void
-destroy(struct lend_arena *arena)
-{
-	uint32_t index = arena->index;
-
-	directory_withdraw(arena);
-	/* A thread that is just ending may still be settling its slot. */
-	reclaim_wait();
-	release_storage(arena);
-	pages_free(arena, sizeof(*arena));
-	directory_recycle(index);
-}
-
-int
-lend_arena_destroy(lend_arena *arena)
-{
-	int error = 0;
-
-	if (!arena)
-		return 0;
-	if (reclaim_reading())
-		return -EDEADLK;
-	gate_enter();
-	if (any_loan_out(arena)) {
-		error = -EBUSY;
-	} else {
-		if (lend__conf.stats_print)
-			stats_print(arena);
-		destroy(arena);
-	}
 	gate_leave();
 	return error;
 }

@@ -10,6 +10,8 @@
 struct place {
 	struct node node;
 	_Atomic(struct lend_arena *) arena;
+	struct lend_arena *ending;	/* guarded by the gate */
+	char pad[8];
 };
 
 static pthread_mutex_t holding = PTHREAD_MUTEX_INITIALIZER;
@@ -66,13 +68,21 @@ directory_withdraw(struct lend_arena *arena)
 	directory_hold();
 	/* Relaxed: ordered by the grace period that follows, or the lock. */
 	store_relaxed(&place_at(arena->index)->arena, NULL);
+	place_at(arena->index)->ending = arena;
 	directory_release();
 }
 
 void
 directory_recycle(uint32_t index)
 {
+	place_at(index)->ending = NULL;
 	stack_push(&free_places, &place_at(index)->node);
+}
+
+struct lend_arena *
+directory_ending_at(uint32_t index)
+{
+	return place_at(index)->ending;
 }
 
 uint32_t

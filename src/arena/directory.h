@@ -23,10 +23,12 @@ void directory_init(void);
 int directory_reserve(uint32_t *index);
 /* The arena is to be found from now on. */
 void directory_publish(struct lend_arena *arena);
-/* From now on it is not found by read sections that begin. */
+/* It is ending: read sections that begin from now on do not find it. */
 void directory_withdraw(struct lend_arena *arena);
-/* The place may be used again; its arena has been withdrawn, or never was. */
+/* The place may be used again; its arena is gone, or never was. */
 void directory_recycle(uint32_t index);
+/* The arena at the place that is ending, or null.  For a child of fork. */
+struct lend_arena *directory_ending_at(uint32_t index);
 
 /*
  * Until directory_release, no arena is withdrawn: for a thread that is over,

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "arena/directory.h"
+#include "arena/ending.h"
 #include "arena/gate.h"
 #include "arena/loan.h"
 #include "arena/private.h"
@@ -154,33 +155,35 @@ rebuild_arena(struct lend_arena *arena)
 static void
 prepare(void)
 {
-	gate_close();
 	reclaim_fork_prepare();
+	gate_close();
 }
 
 static void
 parent(void)
 {
-	reclaim_fork_parent();
 	gate_open();
+	reclaim_fork_parent();
 }
 
 static void
 child(void)
 {
-	reclaim_fork_child();
 	/* Registered before, the system may have forgotten it in the child. */
 	if (lend__membarrier && !os_membarrier_register())
 		lend__membarrier = false;
 	for (uint32_t i = 0; i < directory_count(); i++) {
 		struct lend_arena *arena = directory_at(i);
 
+		if (directory_ending_at(i))
+			ending_release(directory_ending_at(i));
 		if (!arena)
 			continue;
 		arena->fast &= lend__membarrier;
 		rebuild_arena(arena);
 	}
 	gate_reset();
+	reclaim_fork_child();
 }
 
 int

@@ -2,7 +2,7 @@
 /*
  * fork(2): a child may use every arena that its parent had.
  *
- *   prepare   close the gate (no extent changes hands), hold RCU
+ *   prepare   hold RCU, close the gate (no extent changes hands)
  *   parent    let go
  *   child     the forking thread is the only one: its loans stay as they
  *             are; every stack is rebuilt from the registries, all loans of

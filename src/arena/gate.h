@@ -10,8 +10,12 @@
  * passes the gate as one of many, and fork(2) closes it for its length.
  *
  * It is a reader-writer lock that prefers writers, so that a fork is not kept
- * waiting by a stream of growth.  Hence passing must not nest.  Order: the
- * gate before any RCU read section, never inside.
+ * waiting by a stream of growth.  Hence passing must not nest.
+ *
+ * Order: RCU first, then the gate, as callers may be inside read sections of
+ * their own.  So nobody waits for a grace period behind the gate, or enters
+ * the thread's first read section there, and fork(2) holds RCU before it
+ * closes the gate.
  */
 #ifndef LEND_ARENA_GATE_H
 #define LEND_ARENA_GATE_H

@@ -39,10 +39,10 @@ settle_all_privates(void)
 	directory_release();
 }
 
+/* Inside a read section. */
 static void
 settle_slots(const struct thread *thread)
 {
-	reclaim_read_begin();
 	for (uint32_t i = 0; i < thread->length; i++) {
 		const struct thread_entry *entry = &thread->table[i];
 		struct lend_arena *arena;
@@ -54,24 +54,34 @@ settle_slots(const struct thread *thread)
 		if (arena && arena->key == entry->key)
 			worker_slot_leave(arena, entry->slot);
 	}
+}
+
+/* The thread's first round of destructors. */
+static void
+end_first(void)
+{
+	struct thread ended = lend__thread;
+
+	reclaim_read_begin();
+	gate_enter();
+	settle_slots(&ended);
+	lend__thread.length = 0;
+	lend__thread.table = over;
+	pages_free(ended.table, ended.length * sizeof(*ended.table));
+	gate_leave();
 	reclaim_read_end();
 }
 
 static void
 thread_end(void *unused)
 {
-	struct thread ended = lend__thread;
-
 	(void)unused;
+	if (!thread_is_over()) {
+		end_first();
+		return;
+	}
 	gate_enter();
-	if (thread_is_over())
-		settle_all_privates();
-	else
-		settle_slots(&ended);
-	lend__thread.length = 0;
-	lend__thread.table = over;
-	if (ended.length)
-		pages_free(ended.table, ended.length * sizeof(*ended.table));
+	settle_all_privates();
 	gate_leave();
 }
 
