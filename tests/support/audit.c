@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "support/audit.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena/directory.h"
+#include "arena/loan.h"
+#include "arena/slot.h"
+#include "arena/state.h"
+#include "arena/thread.h"
+#include "base/os.h"
+#include "sync/reclaim.h"
+#include "sync/stack.h"
+
+/* One bit per object; tests have no more slots or sets. */
+#define OBJECTS_MAX 4096
+
+struct marks {
+	uint64_t word[OBJECTS_MAX / 64];
+};
+
+/* Marks the object; false: it was marked before. */
+static bool
+mark(struct marks *marks, uint32_t index)
+{
+	uint64_t bit = UINT64_C(1) << index % 64;
+	uint64_t *word = &marks->word[index / 64 % (OBJECTS_MAX / 64)];
+
+	if (*word & bit)
+		return false;
+	*word |= bit;
+	return true;
+}
+
+static void
+blame(struct audit *audit, bool sound, const char *what)
+{
+	if (!sound && !audit->wrong)
+		audit->wrong = what;
+}
+
+static size_t
+storage(const struct bufs *bufs)
+{
+	return buf_bytes(&bufs->a) + buf_bytes(&bufs->tile) +
+	       buf_bytes(&bufs->scatter);
+}
+
+static size_t
+set_storage(const struct team_set *set)
+{
+	return buf_bytes(&set->panel) + buf_bytes(&set->scatter) +
+	       buf_bytes(&set->barrier);
+}
+
+/* The node below `node` on its stack, or the first one for null. */
+static struct node *
+below(struct stack *stack, const struct registry *registry,
+      const struct node *node)
+{
+	uint32_t next = node ? load_relaxed(&node->next) :
+			(uint32_t)stack_index(load_relaxed(&stack->head));
+
+	return next ? registry_at(registry, next - 1) : NULL;
+}
+
+/* Marks all nodes of the stack; how many there are. */
+static uint32_t
+mark_stack(struct audit *audit, struct stack *stack,
+	   const struct registry *registry, struct marks *marks)
+{
+	struct node *node = NULL;
+	uint32_t nodes = 0;
+
+	while ((node = below(stack, registry, node))) {
+		if (!mark(marks, node->index)) {
+			blame(audit, false, "twice on a stack");
+			return nodes;
+		}
+		nodes++;
+	}
+	return nodes;
+}
+
+static void
+audit_bufs(struct audit *audit, lend_arena *arena)
+{
+	struct marks held = { { 0 } };
+	struct node *spare = NULL;
+	uint32_t all = registry_count(&arena->bufs), found;
+	bool lent = false;
+
+	found = mark_stack(audit, &arena->spare_bufs, &arena->bufs, &held);
+	while ((spare = below(&arena->spare_bufs, &arena->bufs, spare)))
+		blame(audit, storage((struct bufs *)spare) == 0,
+		      "spare buffers with storage");
+	for (uint32_t i = 0; i < registry_count(&arena->slots); i++) {
+		struct slot *slot = registry_at(&arena->slots, i);
+		struct bufs *bufs = load_relaxed(&slot->bufs);
+
+		lent |= loan_is_out(&slot->loan);
+		found += bufs != NULL;
+		blame(audit, !bufs || mark(&held, bufs->node.index),
+		      "buffers in two places");
+	}
+	/* A loan may have taken them out of its slot. */
+	blame(audit, found == all || lent, "buffers are lost");
+	for (uint32_t i = 0; i < all; i++)
+		audit->retained += storage(registry_at(&arena->bufs, i));
+}
+
+static void
+audit_slots(struct audit *audit, lend_arena *arena)
+{
+	struct marks marks = { { 0 } };
+	uint32_t all = registry_count(&arena->slots), found;
+
+	found = mark_stack(audit, &arena->idle_slots, &arena->slots, &marks);
+	for (uint32_t i = 0; i < all; i++) {
+		struct slot *slot = registry_at(&arena->slots, i);
+
+		if (!load_relaxed(&slot->loan.owner))
+			continue;
+		blame(audit, mark(&marks, i), "a slot owned and idle");
+		found++;
+	}
+	blame(audit, found == all, "a slot is lost");
+}
+
+static bool
+audit_sets(struct audit *audit, lend_arena *arena)
+{
+	struct marks marks = { { 0 } };
+	struct node *spare = NULL;
+	uint32_t sets = registry_count(&arena->sets), found;
+	bool resized = false;
+
+	found = mark_stack(audit, &arena->idle_sets, &arena->sets, &marks);
+	found += mark_stack(audit, &arena->spare_sets, &arena->sets, &marks);
+	while ((spare = below(&arena->spare_sets, &arena->sets, spare)))
+		blame(audit, set_storage((struct team_set *)spare) == 0,
+		      "a spare set with storage");
+	for (uint32_t i = 0; i < sets; i++) {
+		struct team_set *set = registry_at(&arena->sets, i);
+
+		if (number_is_out(load_relaxed(&set->number))) {
+			blame(audit, mark(&marks, i), "a set lent and idle");
+			found++;
+			resized |= set->resized;
+		}
+		audit->retained += set_storage(set);
+		audit->panels += buf_bytes(&set->panel);
+	}
+	blame(audit, found == sets, "a set is lost");
+	return resized;
+}
+
+static void
+audit_privates(struct audit *audit, lend_arena *arena)
+{
+	struct marks marks = { { 0 } };
+	uint32_t privates = registry_count(&arena->privates), found;
+
+	found = mark_stack(audit, &arena->idle_privates, &arena->privates,
+			   &marks);
+	for (uint32_t i = 0; i < privates; i++) {
+		struct private_loan *private =
+			registry_at(&arena->privates, i);
+
+		audit->privates += storage(&private->bufs);
+		if (!loan_is_out(&private->loan)) {
+			blame(audit, storage(&private->bufs) == 0,
+			      "an idle private loan with storage");
+			continue;
+		}
+		blame(audit, mark(&marks, i), "a private loan lent and idle");
+		found++;
+	}
+	blame(audit, found == privates, "a private loan is lost");
+}
+
+static void
+audit_records(struct audit *audit, lend_arena *arena)
+{
+	struct stack *const stacks[] = {
+		&arena->taken_records, &arena->records_out
+	};
+	uint32_t all = registry_count(&arena->records), found = 0;
+
+	for (int i = 0; i < 2; i++) {
+		struct node *node = NULL;
+
+		while ((node = below(stacks[i], &arena->records, node)) &&
+		       found <= all)
+			found++;
+	}
+	blame(audit, found <= all, "a record twice on a stack");
+	audit->lost_records = all - found;
+}
+
+static bool
+scratch_resized(lend_arena *arena)
+{
+	for (uint32_t i = 0; i < registry_count(&arena->slots); i++) {
+		struct slot *slot = registry_at(&arena->slots, i);
+
+		if (loan_is_out(&slot->loan) &&
+		    (slot->loan.flags & SLOT_GROWN))
+			return true;
+	}
+	return false;
+}
+
+struct audit
+audit_arena(lend_arena *arena)
+{
+	struct audit audit = { 0 };
+	struct lend_stats stats;
+	bool resized;
+
+	audit_bufs(&audit, arena);
+	audit_slots(&audit, arena);
+	audit_records(&audit, arena);
+	resized = audit_sets(&audit, arena);
+	resized |= scratch_resized(arena);
+	audit_privates(&audit, arena);
+	(void)lend_arena_stats(arena, &stats);
+	blame(&audit, resized || stats.retained_bytes == audit.retained,
+	      "retained bytes");
+	blame(&audit, stats.panel_bytes == audit.panels, "panel bytes");
+	blame(&audit, stats.leased_bytes <= stats.retained_bytes,
+	      "leased above retained");
+	blame(&audit, stats.slots_out || stats.sets_out ||
+	      stats.leased_bytes == 0, "leased without a loan");
+	blame(&audit, arena->limit == 0 || (audit.retained <= arena->limit &&
+	      load_relaxed(&arena->reserved) == audit.retained), "limit");
+	return audit;
+}
+
+struct audit
+audit_process(void)
+{
+	struct audit sum = { 0 };
+
+	reclaim_read_begin();
+	for (uint32_t i = 0; i < directory_count(); i++) {
+		lend_arena *arena = directory_at(i);
+		struct audit audit = { 0 };
+
+		if (arena)
+			audit = audit_arena(arena);
+		sum.retained += audit.retained;
+		sum.panels += audit.panels;
+		sum.privates += audit.privates;
+		sum.lost_records += audit.lost_records;
+		blame(&sum, !audit.wrong, audit.wrong);
+	}
+	reclaim_read_end();
+	return sum;
+}
+
+/* See sync/registry.h: chunks of one page, two pages, four... */
+size_t
+audit_directory_pages(void)
+{
+	size_t places = directory_count(), chunk = LEND_PAGE, pages = 0;
+
+	/* A place is a node and a pointer. */
+	for (size_t there = 0; there < places; chunk *= 2) {
+		there += chunk / (sizeof(struct node) + sizeof(void *));
+		pages += chunk;
+	}
+	return pages;
+}
+
+size_t
+audit_thread_pages(void)
+{
+	return lend__thread.length * sizeof(struct thread_entry);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who gets the idle workers: the policy, without threads.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/dispatch.h"
+
+struct desk {
+	struct dispatch dispatch;
+	struct worker workers[70];
+	uint64_t map[2];
+};
+
+static void
+desk_open(struct desk *desk)
+{
+	memset(desk, 0, sizeof(*desk));
+	for (size_t i = 0; i < 70; i++)
+		pthread_cond_init(&desk->workers[i].wake, NULL);
+	desk->dispatch.width = 70;
+	desk->dispatch.workers = desk->workers;
+	desk->dispatch.idle_map = desk->map;
+	ck_assert_uint_eq(dispatch_map_words(70), 2);
+	dispatch_reset(&desk->dispatch);
+	ck_assert(dispatch_sound(&desk->dispatch));
+}
+
+static void
+desk_idle(struct desk *desk, size_t number)
+{
+	dispatch_idle(&desk->dispatch, &desk->workers[number]);
+	ck_assert(dispatch_sound(&desk->dispatch));
+}
+
+START_TEST(dispatch_gives_a_gang_its_workers_at_once)
+{
+	struct desk desk;
+	struct work gang = { .wanted = 2 };
+
+	desk_open(&desk);
+	desk_idle(&desk, 69);
+	dispatch_gang(&desk.dispatch, &gang);
+	ck_assert(dispatch_sound(&desk.dispatch));
+	ck_assert_uint_eq(gang.running, 0);
+	ck_assert_ptr_null(desk.workers[69].work);
+	desk_idle(&desk, 3);
+	ck_assert_uint_eq(gang.running, 2);
+	ck_assert_uint_eq(gang.wanted, 0);
+	/* The lowest number first. */
+	ck_assert_uint_eq(desk.workers[3].index, 0);
+	ck_assert_uint_eq(desk.workers[69].index, 1);
+	ck_assert_uint_eq(desk.dispatch.idle, 0);
+}
+END_TEST
+
+START_TEST(dispatch_saves_workers_for_the_head)
+{
+	struct desk desk;
+	struct work large = { .wanted = 3 }, small = { .wanted = 1 };
+	struct work offer = { .wanted = 2, .index = 1 };
+
+	desk_open(&desk);
+	dispatch_offer(&desk.dispatch, &offer);
+	desk_idle(&desk, 0);
+	ck_assert_ptr_eq(desk.workers[0].work, &offer);
+	ck_assert_uint_eq(desk.workers[0].index, 1);
+	dispatch_gang(&desk.dispatch, &large);
+	dispatch_gang(&desk.dispatch, &small);
+	desk_idle(&desk, 1);
+	desk_idle(&desk, 2);
+	ck_assert_uint_eq(desk.dispatch.idle, 2);
+	desk_idle(&desk, 0);
+	ck_assert_uint_eq(large.running, 3);
+	ck_assert_uint_eq(small.running, 0);
+	desk_idle(&desk, 2);
+	ck_assert_ptr_eq(desk.workers[2].work, &small);
+	/* No gang waits any more: the offer has its turn. */
+	desk_idle(&desk, 1);
+	ck_assert_ptr_eq(desk.workers[1].work, &offer);
+	ck_assert_uint_eq(offer.wanted, 0);
+	desk_idle(&desk, 0);
+	ck_assert_ptr_null(desk.workers[0].work);
+}
+END_TEST
+
+START_TEST(dispatch_gives_nothing_of_a_withdrawn_offer)
+{
+	struct desk desk;
+	struct work offer = { .wanted = 2, .index = 1 };
+
+	desk_open(&desk);
+	dispatch_offer(&desk.dispatch, &offer);
+	desk_idle(&desk, 0);
+	dispatch_withdraw(&desk.dispatch, &offer);
+	ck_assert(dispatch_sound(&desk.dispatch));
+	desk_idle(&desk, 1);
+	ck_assert_ptr_null(desk.workers[1].work);
+	ck_assert_uint_eq(offer.index, 2);
+	ck_assert_uint_eq(offer.running, 1);
+	/* Once more, as its caller does when all were given: no harm. */
+	dispatch_withdraw(&desk.dispatch, &offer);
+	ck_assert(dispatch_sound(&desk.dispatch));
+}
+END_TEST
+
+static void
+add_dispatch(TCase *tcase)
+{
+	tcase_add_test(tcase, dispatch_gives_a_gang_its_workers_at_once);
+	tcase_add_test(tcase, dispatch_saves_workers_for_the_head);
+	tcase_add_test(tcase, dispatch_gives_nothing_of_a_withdrawn_offer);
+}
+
+static TCase *
+new_case(Suite *suite, const char *name)
+{
+	TCase *tcase = tcase_create(name);
+
+	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
+int
+main(void)
+{
+	Suite *suite = suite_create("dispatch");
+	SRunner *runner;
+	int failed;
+
+	add_dispatch(new_case(suite, "dispatch"));
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
