@@ -7,7 +7,7 @@
  *
  * Unless a comment says otherwise, every function may be called by any thread
  * at any time, returns 0 or a negative errno value, and after an error has
- * changed nothing.
+ * changed nothing (but for what a refused growth has trimmed).
  */
 #ifndef LEND_ARENA_H
 #define LEND_ARENA_H
@@ -52,7 +52,9 @@ lend_arena_create(lend_arena **arena, const struct lend_arena_options *options);
  * thread's slot it was.  Threads that worked with it need do nothing.  No
  * other call on this arena may be in progress or follow.  Null is accepted.
  * Errors: -EBUSY (a loan is out; nothing is freed), -EDEADLK (the caller is
- * inside an RCU read section, in which the grace period would never end).
+ * inside an RCU read section, in which the grace period would never end),
+ * -ENOTSUP (the system refuses membarrier, which it granted when the library
+ * was started: no grace period can be waited for; nothing is freed).
  */
 LEND_API LEND_CHECKED int
 lend_arena_destroy(lend_arena *arena);

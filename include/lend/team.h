@@ -53,7 +53,9 @@ lend_team_take(lend_arena *arena, const struct lend_req *req, size_t pm,
  * page-aligned start.  Its content does not survive growth.  The arena's
  * accounts know the growth at once.
  * Errors: -EINVAL (null), -EXDEV (a lease of another arena), -EALREADY
- * (returned before), -EOVERFLOW, -ENOMEM, -EDQUOT.
+ * (returned before), -EOVERFLOW, -ENOMEM, -EDQUOT.  After -ENOMEM under a
+ * limit the panel may be elsewhere, or gone: lease->panel and panel_capacity
+ * tell.  The same holds for the scatter vector below.
  */
 LEND_API LEND_CHECKED int
 lend_team_panel(lend_arena *arena, struct lend_team *lease, size_t bytes);

@@ -60,7 +60,9 @@ lend_worker_return(lend_arena *arena, struct lend_worker *loan);
  * needed; elements below both lengths keep their values, others are
  * undefined.  The arena's accounts learn of the growth at the return.
  * The thread that took the loan.
- * Errors: as lend_worker_return(), and -EOVERFLOW, -ENOMEM, -EDQUOT.
+ * Errors: as lend_worker_return(), and -EOVERFLOW, -ENOMEM, -EDQUOT.  After
+ * -ENOMEM under a limit an empty scratch may be elsewhere, or gone: the loan's
+ * fields tell.
  */
 LEND_API LEND_CHECKED int
 lend_worker_scatter_resize(lend_arena *arena, struct lend_worker *loan,

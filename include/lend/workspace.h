@@ -54,8 +54,9 @@ lend_workspace_reserve(lend_workspace *ws, const struct lend_req *req);
  * executor cannot run them at the same time (a forked token, a caller that is
  * a worker of the pool) only the calling thread's slot stays warm; that is no
  * error, and lend_workspace_slots() tells.
- * Errors: -EINVAL (null), and as lend_worker_checkout() when a worker could
- * not be warmed; lend_workspace_slots() is then what it was.
+ * Errors: -EINVAL (null), as lend_exec_broadcast() for the rest, and as
+ * lend_worker_checkout() when a worker could not be warmed;
+ * lend_workspace_slots() is then what it was.
  */
 LEND_API LEND_CHECKED int
 lend_workspace_prepare_for(lend_workspace *ws, const struct lend_exec *exec);
@@ -77,7 +78,7 @@ lend_workspace_req(const lend_workspace *ws);
 
 /*
  * Worker slots warmed for the bound: 1 after create and after a reserve that
- * raised it, the budget after prepare_for.
+ * raised it, the largest budget so far after prepare_for.
  */
 LEND_API size_t
 lend_workspace_slots(const lend_workspace *ws);

@@ -14,6 +14,7 @@
 #include "arena/thread.h"
 #include "mem/backend.h"
 #include "mem/init.h"
+#include "sync/reclaim.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int start_error;
@@ -31,10 +32,23 @@ start(void)
 	start_error = lend__init();
 	if (start_error)
 		return;
+	reclaim_init(lend__conf.membarrier);
 	directory_init();
 	start_error = thread_init();
 	if (!start_error)
 		start_error = fork_init();
+}
+
+/* As much as fits, not cut inside a UTF-8 character. */
+static void
+copy_name(char *to, const char *name)
+{
+	size_t length = strnlen(name, ARENA_NAME_BYTES - 1);
+
+	while (length && (name[length] & 0xc0) == 0x80)
+		length--;
+	memcpy(to, name, length);
+	to[length] = '\0';
 }
 
 /* What the program says, else what LEND_CONF says. */
@@ -54,7 +68,7 @@ configure(struct lend_arena *arena, const struct lend_arena_options *options)
 	/* Relaxed: nobody knows the arena yet.  Not fast: one for ever. */
 	store_relaxed(&arena->trimmers, arena->fast ? 0 : 1);
 	if (options->name)
-		strncpy(arena->name, options->name, ARENA_NAME_BYTES - 1);
+		copy_name(arena->name, options->name);
 	return 0;
 }
 

@@ -79,6 +79,8 @@ lend_arena_destroy(lend_arena *arena)
 		return 0;
 	if (reclaim_reading())
 		return -EDEADLK;
+	if (!reclaim_can_wait())
+		return -ENOTSUP;
 	error = withdraw(arena);
 	if (error)
 		return error;

@@ -170,7 +170,8 @@ static void
 child(void)
 {
 	/* Registered before, the system may have forgotten it in the child. */
-	if (lend__membarrier && !os_membarrier_register())
+	if (lend__membarrier &&
+	    !(os_membarrier_register() && os_membarrier()))
 		lend__membarrier = false;
 	for (uint32_t i = 0; i < directory_count(); i++) {
 		struct lend_arena *arena = directory_at(i);

@@ -43,8 +43,10 @@ gate_reset(void)
 {
 	/*
 	 * The lock knows its writer by the thread's kernel id, which is
-	 * another one in the child: it cannot be unlocked there.
+	 * another one in the child: it cannot be unlocked there.  Race
+	 * detectors are told that it is, then it is made anew.
 	 */
+	(void)pthread_rwlock_unlock(&gate);
 	gate = (pthread_rwlock_t)
 		PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 }

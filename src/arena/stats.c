@@ -135,6 +135,8 @@ lend_arena_huge_bytes(const lend_arena *arena, size_t *bytes)
 		error = add_huge(&set->panel, &sum);
 		if (!error)
 			error = add_huge(&set->scatter, &sum);
+		if (!error)
+			error = add_huge(&set->barrier, &sum);
 		if (error)
 			return error;
 	}

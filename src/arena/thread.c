@@ -13,7 +13,8 @@
 #include "mem/backend.h"
 #include "sync/reclaim.h"
 
-_Thread_local struct thread lend__thread;
+_Thread_local struct thread lend__thread
+	__attribute__((tls_model("initial-exec")));
 
 static pthread_key_t key;
 /* Stands in for the table of a thread that is over; its length is 0. */

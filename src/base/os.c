@@ -185,10 +185,7 @@ os_membarrier_register(void)
 
 	if (commands < 0 || !(commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED))
 		return false;
-	if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED))
-		return false;
-	/* Some filters let everything pass but the barrier itself. */
-	return os_membarrier();
+	return !membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 }
 
 bool

@@ -43,7 +43,7 @@ void os_populate(void *p, size_t size);
 /*
  * membarrier(2), private and expedited: all threads of the process pass a
  * full barrier.  Register once per process before use; both return false
- * when the system refuses.
+ * when the system refuses.  Some filters grant the one and refuse the other.
  */
 bool os_membarrier_register(void);
 bool os_membarrier(void);

@@ -23,7 +23,8 @@ init(void)
 	if (result)
 		os_complain("lend: no backend '%s'\n", lend__conf.backend);
 	poison_init();
-	lend__membarrier = lend__conf.membarrier && os_membarrier_register();
+	lend__membarrier = lend__conf.membarrier &&
+			   os_membarrier_register() && os_membarrier();
 }
 
 int

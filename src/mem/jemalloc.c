@@ -26,9 +26,11 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/assert.h"
 #include "base/atomic.h"
 #include "base/os.h"
 #include "base/util.h"
+#include "mem/poison.h"
 
 #define unused __attribute__((unused))
 
@@ -78,6 +80,8 @@ static void
 hook_destroy(unused extent_hooks_t *hooks, void *p, size_t size,
 	     unused bool committed, unused unsigned arena)
 {
+	if (unlikely(lend__poison))
+		poison_lent(p, size);
 	os_unmap(p, size);
 }
 
@@ -275,16 +279,23 @@ static void *
 jemalloc_extent_alloc(size_t size)
 {
 	unsigned arena = node_arena();
+	void *p;
 
 	if (arena == 0)
 		return NULL;
-	return mallocx(size, flags_of(size) | MALLOCX_ARENA(arena - 1));
+	p = mallocx(size, flags_of(size) | MALLOCX_ARENA(arena - 1));
+	if (p && unlikely(lend__poison))
+		poison_lent(p, size);
+	return p;
 }
 
 static void
 jemalloc_extent_free(void *p, size_t size)
 {
 	scrub(p, size);
+	/* Its addresses stay ours: a stale pointer is still reported. */
+	if (unlikely(lend__poison))
+		poison_idle(p, size);
 	/*
 	 * Without an arena: jemalloc finds the right one by the address; the
 	 * thread may have come to another node since.

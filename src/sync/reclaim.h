@@ -22,12 +22,26 @@
 
 #include <stdbool.h>
 
-/* A read section, which may nest, and must not wait for a grace period. */
+/*
+ * Once, before anything else.  Where the system lets a process register for
+ * membarrier and then refuses it, liburcu would end the program at the first
+ * wait: there, and where membarrier must not be tried at all, a plain lock
+ * takes its place, and sections exclude each other.
+ */
+void reclaim_init(bool try_membarrier);
+
+/* A read section, which must not nest or wait for a grace period. */
 void reclaim_read_begin(void);
 void reclaim_read_end(void);
 
 /* Whether the calling thread is inside a read section, ours or its own. */
 bool reclaim_reading(void);
+
+/*
+ * Whether reclaim_wait() can be called: not when membarrier, which liburcu
+ * relies on since the program began, has been refused meanwhile.
+ */
+bool reclaim_can_wait(void);
 
 /* Waits until every read section that has begun has ended. */
 void reclaim_wait(void);

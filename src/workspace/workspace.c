@@ -162,15 +162,16 @@ lend_workspace_prepare_for(lend_workspace *ws, const struct lend_exec *exec)
 	if (!ws || !exec)
 		return -EINVAL;
 	budget = lend_exec_budget(exec);
-	if (budget <= ws->slots)
-		return 0;
-	/* Refused, and nothing has run: the caller's slot has to do. */
-	if (lend_exec_broadcast(exec, warm_one, &warming))
+	error = lend_exec_broadcast(exec, warm_one, &warming);
+	/* It cannot co-schedule from here: the caller's slot has to do. */
+	if (error == -EPERM || error == -EDEADLK)
 		return warm_worker(ws->arena, &ws->req);
+	if (error)
+		return error;
 	/* Relaxed: ordered by the end of the broadcast. */
 	error = load_relaxed(&warming.error);
 	if (!error)
-		ws->slots = budget;
+		ws->slots = size_max(ws->slots, budget);
 	return error;
 }
 

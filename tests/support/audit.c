@@ -16,6 +16,9 @@
 /* One bit per object; tests have no more slots or sets. */
 #define OBJECTS_MAX 4096
 
+/* What an arena takes of the directory for ever, see directory.c. */
+#define PLACE_BYTES 32
+
 struct marks {
 	uint64_t word[OBJECTS_MAX / 64];
 };
@@ -268,7 +271,7 @@ audit_directory_pages(void)
 
 	/* A place is a node and a pointer. */
 	for (size_t there = 0; there < places; chunk *= 2) {
-		there += chunk / (sizeof(struct node) + sizeof(void *));
+		there += chunk / PLACE_BYTES;
 		pages += chunk;
 	}
 	return pages;

@@ -13,7 +13,7 @@
 size_t process_resident(void);
 size_t process_mapped(void);
 
-/* How many bytes of the mapped pages p[0..size) are in memory; p page-aligned. */
+/* How many bytes of the pages p[0..size) are in memory; p page-aligned. */
 size_t process_present(void *p, size_t size);
 
 /* Whether the system gives huge pages to a range that asks for them. */

@@ -199,7 +199,7 @@ END_TEST
 /* Waiters that have gone to sleep, one starter that comes last. */
 struct sleepers {
 	atomic_uint passed;
-	unsigned trues;		/* the passed ones', as `passed` orders them */
+	unsigned trues;		/* of those that have passed */
 	pthread_t thread[3];
 };
 

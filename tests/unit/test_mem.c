@@ -1,37 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory room: backends, extents, the set of addresses, poisoning.
+ * The backends: what each of them promises.
  *
  * The suite runs twice where jemalloc is built in: the second time in a new
  * process, in which jemalloc is told not to retain address space.
  */
+#include "mem/backend.h"
+
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef LEND_HAVE_JEMALLOC
-#include <jemalloc/jemalloc.h>
-#endif
 #ifdef HAVE_VALGRIND_H
-#include <valgrind/memcheck.h>
 #include <valgrind/valgrind.h>
 #endif
 
 #include "base/atomic.h"
 #include "base/os.h"
 #include "base/util.h"
-#include "mem/address_set.h"
-#include "mem/backend.h"
-#include "mem/extent.h"
-#include "mem/poison.h"
-#include "support/fault.h"
 #include "support/process.h"
+#include "support/scale.h"
+#include "support/suite.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)
@@ -48,12 +42,6 @@ static const struct backend *const backends[] = {
 
 /* Every loop test runs on one backend. */
 #define BACKEND (backends[_i])
-
-static void
-use_mmap(void)
-{
-	ck_assert_int_eq(backend_init("mmap"), 0);
-}
 
 /* An owner's secret, in every word of its extents. */
 #define SECRET 0x5ec2e75ec2e75ec2ULL
@@ -78,8 +66,6 @@ count_secret(const void *p, size_t size)
 		n += word[i] == SECRET;
 	return n;
 }
-
-/* --- backends --- */
 
 START_TEST(sizes_are_whole_pages)
 {
@@ -202,7 +188,8 @@ START_TEST(bytes_do_not_reach_another_thread)
 	int i;
 
 	for (i = 0; i < N; i++) {
-		work[i] = (struct churn){ BACKEND, (unsigned)i, 800, 0, 0 };
+		work[i] = (struct churn){ BACKEND, (unsigned)i,
+					  scale(800), 0, 0 };
 		ck_assert_int_eq(pthread_create(&thread[i], NULL, churn,
 						&work[i]), 0);
 	}
@@ -214,12 +201,6 @@ START_TEST(bytes_do_not_reach_another_thread)
 	}
 }
 END_TEST
-
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define __SANITIZE_THREAD__ 1
-#endif
-#endif
 
 static bool
 under_valgrind(void)
@@ -238,7 +219,7 @@ under_valgrind(void)
 static bool
 resident_is_ours(void)
 {
-#ifdef __SANITIZE_THREAD__
+#ifdef LEND_TSAN
 	return false;
 #endif
 	return process_resident() > 0 && !under_valgrind();
@@ -446,510 +427,11 @@ START_TEST(forked_child_goes_on)
 }
 END_TEST
 
-/* --- the choice of one --- */
-
-START_TEST(backend_is_chosen)
+static Suite *
+backend_suite(void)
 {
-	static const struct backend none;
-
-	lend__backend = &none;
-	ck_assert_int_eq(backend_init("no such"), -EINVAL);
-	ck_assert_int_eq(backend_init(""), -EINVAL);
-	ck_assert_ptr_eq(lend__backend, &none);
-	ck_assert_int_eq(backend_init("mmap"), 0);
-	ck_assert_ptr_eq(lend__backend, &lend__backend_mmap);
-#ifdef LEND_HAVE_JEMALLOC
-	ck_assert_int_eq(backend_init(NULL), 0);
-	ck_assert_ptr_eq(lend__backend, &lend__backend_jemalloc);
-	use_mmap();
-	ck_assert_int_eq(backend_init("jemalloc"), 0);
-	ck_assert_ptr_eq(lend__backend, &lend__backend_jemalloc);
-#else
-	ck_assert_int_eq(backend_init("jemalloc"), -EINVAL);
-	ck_assert_ptr_eq(lend__backend, &lend__backend_mmap);
-	ck_assert_int_eq(backend_init(NULL), 0);
-	ck_assert_ptr_eq(lend__backend, &lend__backend_mmap);
-#endif
-}
-END_TEST
-
-static int
-choose_without_maps(void *arg)
-{
-	static const struct backend none;
-
-	(void)arg;
-	lend__backend = &none;
-	if (!process_deny(SYS_mmap, -1, 0, ENOMEM))
-		return 77;
-	if (backend_init("mmap") != -ENOMEM)
-		return 1;
-	return lend__backend == &none ? 0 : 2;
-}
-
-START_TEST(choice_without_memory)
-{
-	int result = process_child(choose_without_maps, NULL);
-
-	if (result != 77)
-		ck_assert_int_eq(result, 0);
-}
-END_TEST
-
-START_TEST(pages_come_through_the_backend)
-{
-	struct fault_counts counts;
-	void *p;
-
-	use_mmap();
-	fault_install(NULL);
-	p = pages_alloc(100);
-	ck_assert_ptr_nonnull(p);
-	counts = fault_counts();
-	ck_assert_uint_eq(counts.pages_allocs, 1);
-	ck_assert_uint_eq(counts.pages_bytes, 100);
-	pages_free(p, 100);
-	counts = fault_counts();
-	ck_assert_uint_eq(counts.pages_frees, 1);
-	ck_assert_uint_eq(counts.pages_bytes, 0);
-	fault_uninstall();
-	ck_assert_ptr_eq(lend__backend, &lend__backend_mmap);
-}
-END_TEST
-
-/* --- the wrapper that other tests trust --- */
-
-START_TEST(faults_come_where_asked)
-{
-	size_t size;
-	void *e, *p;
-
-	use_mmap();
-	fault_install(&lend__backend_mmap);
-	ck_assert_str_eq(lend__backend->name, "mmap");
-	size = lend__backend->extent_size(1);
-	/* The second extent; pages do not count. */
-	fault_fail_nth(FAULT_EXTENT, 2);
-	p = lend__backend->pages_alloc(1);
-	ck_assert_ptr_nonnull(p);
-	e = lend__backend->extent_alloc(size);
-	ck_assert_ptr_nonnull(e);
-	ck_assert(fault_pending());
-	ck_assert_ptr_null(lend__backend->extent_alloc(size));
-	ck_assert(!fault_pending());
-	lend__backend->pages_free(p, 1);
-	lend__backend->extent_free(e, size);
-	/* The next of any kind, once. */
-	fault_fail_nth(FAULT_ANY, 1);
-	ck_assert_ptr_null(lend__backend->pages_alloc(1));
-	p = lend__backend->pages_alloc(1);
-	ck_assert_ptr_nonnull(p);
-	lend__backend->pages_free(p, 1);
-	fault_fail_all(FAULT_EXTENT);
-	ck_assert_ptr_null(lend__backend->extent_alloc(size));
-	ck_assert_ptr_null(lend__backend->extent_alloc(size));
-	fault_fail_all(0);
-	e = lend__backend->extent_alloc(size);
-	ck_assert_ptr_nonnull(e);
-	ck_assert_uint_eq(fault_counts().extent_bytes, size);
-	ck_assert_uint_eq(fault_counts().failed, 4);
-	lend__backend->extent_free(e, size);
-	ck_assert_uint_eq(fault_counts().extent_bytes, 0);
-	ck_assert_uint_eq(fault_counts().extent_allocs, 2);
-	ck_assert_uint_eq(fault_counts().extent_frees, 2);
-	fault_uninstall();
-}
-END_TEST
-
-/* --- extents --- */
-
-START_TEST(extents_come_through_the_backend)
-{
-	size_t size;
-	void *p;
-
-	use_mmap();
-	fault_install(BACKEND);
-	ck_assert_uint_eq(extent_size(0), 0);
-	ck_assert_uint_eq(extent_size(SIZE_MAX), 0);
-	size = extent_size(10000);
-	ck_assert_uint_ge(size, 10000);
-	p = extent_alloc(size, false);
-	ck_assert_ptr_nonnull(p);
-	memset(p, 1, size);
-	ck_assert_uint_eq(fault_counts().extent_bytes, size);
-	extent_free(p, size);
-	ck_assert_uint_eq(fault_counts().extent_bytes, 0);
-	fault_fail_nth(FAULT_EXTENT, 1);
-	ck_assert_ptr_null(extent_alloc(size, false));
-	fault_fail_nth(FAULT_EXTENT, 1);
-	ck_assert_ptr_null(extent_alloc(size, true));
-	fault_uninstall();
-}
-END_TEST
-
-START_TEST(hugetlb_extents)
-{
-	size_t size, odd, n;
-	char *p, *q;
-
-	use_mmap();
-	fault_install(BACKEND);
-	size = extent_size(LEND_HUGE_PAGE);
-	ck_assert_uint_eq(size, LEND_HUGE_PAGE);
-	p = extent_alloc(size, true);
-	ck_assert_ptr_nonnull(p);
-	memset(p, 1, size);
-	/* 1: there was no reserved page, and the backend served. */
-	n = fault_counts().extent_allocs;
-	/* No huge page has this size. */
-	odd = extent_size(3 * LEND_PAGE);
-	q = extent_alloc(odd, true);
-	ck_assert_ptr_nonnull(q);
-	memset(q, 1, odd);
-	ck_assert_uint_eq(fault_counts().extent_allocs, n + 1);
-	extent_free(p, size);
-	ck_assert_uint_eq(fault_counts().extent_frees, n);
-	extent_free(q, odd);
-	ck_assert_uint_eq(fault_counts().extent_frees, n + 1);
-	ck_assert_uint_eq(fault_counts().extent_bytes, 0);
-	fault_uninstall();
-}
-END_TEST
-
-static int
-without_hugetlb(void *arg)
-{
-	char *p;
-	size_t flag, size = extent_size(LEND_HUGE_PAGE);
-
-	(void)arg;
-	/* The flags of os_map_hugetlb(). */
-	flag = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (21u << 26);
-	if (!process_deny(SYS_mmap, 3, (uint32_t)flag, ENOMEM))
-		return 77;
-	p = extent_alloc(size, true);
-	if (!p || fault_counts().extent_allocs != 1)
-		return 1;
-	extent_free(p, size);
-	return fault_counts().extent_frees == 1 ? 0 : 2;
-}
-
-START_TEST(hugetlb_refused_is_served_by_the_backend)
-{
-	int result;
-
-	use_mmap();
-	fault_install(BACKEND);
-	result = process_child(without_hugetlb, NULL);
-	fault_uninstall();
-	if (result != 77)
-		ck_assert_int_eq(result, 0);
-}
-END_TEST
-
-/* --- the set of addresses --- */
-
-static const void *
-address(size_t i)
-{
-	return (const void *)((i + 1) * LEND_HUGE_PAGE);
-}
-
-START_TEST(set_knows_its_addresses)
-{
-	static struct address_set set;
-	/* Beyond the second chunk. */
-	size_t n = 2 * ADDRESSES_PER_CHUNK + 10, i;
-
-	use_mmap();
-	ck_assert(!address_set_remove(&set, address(0)));
-	for (i = 0; i < n; i++)
-		ck_assert(address_set_add(&set, address(i)));
-	ck_assert(!address_set_remove(&set, address(n)));
-	for (i = 0; i < n; i += 3)
-		ck_assert(address_set_remove(&set, address(i)));
-	for (i = 0; i < n; i += 3)
-		ck_assert(!address_set_remove(&set, address(i)));
-	for (i = 0; i < n; i += 3)
-		ck_assert(address_set_add(&set, address(i)));
-	for (i = 0; i < n; i++)
-		ck_assert(address_set_remove(&set, address(n - 1 - i)));
-	ck_assert_uint_eq(load_relaxed(&set.count), 0);
-}
-END_TEST
-
-START_TEST(set_without_memory_refuses)
-{
-	static struct address_set set;
-	size_t i, n = 3 * ADDRESSES_PER_CHUNK;
-
-	use_mmap();
-	fault_install(NULL);
-	fault_fail_all(FAULT_PAGES);
-	for (i = 0; i < ADDRESSES_PER_CHUNK; i++)
-		ck_assert(address_set_add(&set, address(i)));
-	ck_assert(!address_set_add(&set, address(i)));
-	ck_assert(!address_set_remove(&set, address(i)));
-	ck_assert(address_set_remove(&set, address(7)));
-	ck_assert(address_set_add(&set, address(i)));
-	fault_fail_all(0);
-	ck_assert(address_set_add(&set, address(7)));
-	for (i++; i < n; i++)
-		ck_assert(address_set_add(&set, address(i)));
-	/* Its chunks, which it keeps. */
-	ck_assert_uint_eq(fault_counts().pages_allocs, 2);
-	for (i = 0; i < n; i++)
-		ck_assert(address_set_remove(&set, address(i)));
-	ck_assert_uint_eq(load_relaxed(&set.count), 0);
-	fault_uninstall();
-}
-END_TEST
-
-static struct address_set shared_set;
-
-struct set_work {
-	size_t first;
-	size_t lost;
-};
-
-/* Each thread owns 400 addresses: three threads need a second chunk. */
-static void *
-use_set(void *arg)
-{
-	struct set_work *work = arg;
-	size_t round, i;
-
-	for (round = 0; round < 20; round++) {
-		for (i = 0; i < 400; i++)
-			work->lost += !address_set_add(&shared_set,
-						       address(work->first + i));
-		for (i = 0; i < 400; i++)
-			work->lost += !address_set_remove(&shared_set,
-							  address(work->first +
-								  399 - i));
-	}
-	return NULL;
-}
-
-START_TEST(set_is_shared_by_threads)
-{
-	enum { N = 4 };
-	struct set_work work[N];
-	pthread_t thread[N];
-	size_t i;
-
-	use_mmap();
-	for (i = 0; i < N; i++) {
-		work[i] = (struct set_work){ i * 1000, 0 };
-		ck_assert_int_eq(pthread_create(&thread[i], NULL, use_set,
-						&work[i]), 0);
-	}
-	for (i = 0; i < N; i++)
-		ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
-	for (i = 0; i < N; i++)
-		ck_assert_uint_eq(work[i].lost, 0);
-	ck_assert_uint_eq(load_relaxed(&shared_set.count), 0);
-}
-END_TEST
-
-/* --- poisoning --- */
-
-__attribute__((weak)) int __asan_address_is_poisoned(const volatile void *p);
-
-static bool
-under_asan(void)
-{
-	return __asan_address_is_poisoned != NULL;
-}
-
-/* Whether the tool would report a use of *p. */
-static bool
-poisoned(char *p)
-{
-#ifdef HAVE_VALGRIND_H
-	char bits;
-
-	/* 3: not addressable; unlike other requests it reports nothing. */
-	if (RUNNING_ON_VALGRIND)
-		return VALGRIND_GET_VBITS(p, &bits, 1) == 3;
-#endif
-	return under_asan() && __asan_address_is_poisoned(p);
-}
-
-START_TEST(idle_extents_are_poisoned)
-{
-	size_t size, i;
-	char *p;
-
-	use_mmap();
-	lend__backend = BACKEND;
-	poison_init();
-	ck_assert_int_eq(lend__poison, under_asan() || under_valgrind());
-	size = extent_size(3 * LEND_PAGE);
-	p = extent_alloc(size, false);
-	ck_assert_ptr_nonnull(p);
-	memset(p, 1, size);
-	/* Without a tool they do nothing, but may be called. */
-	poison_idle(p, size);
-	ck_assert_int_eq(poisoned(p), lend__poison);
-	ck_assert_int_eq(poisoned(p + size - 1), lend__poison);
-	poison_lent(p, size);
-	ck_assert(!poisoned(p));
-	ck_assert(!poisoned(p + size - 1));
-	memset(p, 2, size);
-	ck_assert_int_eq(p[size - 1], 2);
-	/* Released while poisoned: whoever is next may write. */
-	for (i = 0; i < 20; i++) {
-		poison_idle(p, size);
-		extent_free(p, size);
-		p = extent_alloc(size, false);
-		ck_assert_ptr_nonnull(p);
-		ck_assert(!poisoned(p));
-		memset(p, 3, size);
-	}
-	extent_free(p, size);
-}
-END_TEST
-
-/* --- jemalloc alone --- */
-
-#ifdef LEND_HAVE_JEMALLOC
-
-/* What the first extent, untouched, makes resident: in 32 KiB, up to 127. */
-static int
-first_extent(void *arg)
-{
-	const struct backend *b = &lend__backend_jemalloc;
-	size_t size, before, after, cost, one = 1;
-	char *p;
-
-	(void)arg;
-	/* The allocator itself, and this thread's part of it. */
-	p = mallocx(one, 0);
-	sdallocx(p, one, 0);
-	size = b->extent_size(64 * KIB);
-	before = process_resident();
-	p = b->extent_alloc(size);
-	after = process_resident();
-	if (!p || !resident_is_ours() || after < before)
-		return 0;
-	cost = (after - before) / (32 * KIB);
-	return cost < 127 ? (int)cost : 127;
-}
-
-START_TEST(bookkeeping_is_not_in_huge_pages)
-{
-	int result = process_child(first_extent, NULL);
-
-	/* Less than 1 MiB; a huge page would be 2. */
-	ck_assert_int_ge(result, 0);
-	ck_assert_int_lt(result, 32);
-}
-END_TEST
-
-static unsigned
-arenas_of_jemalloc(void)
-{
-	unsigned n = 0;
-	size_t length = sizeof n;
-
-	ck_assert_int_eq(mallctl("arenas.narenas", &n, &length, NULL, 0), 0);
-	return n;
-}
-
-static pthread_barrier_t start;
-
-static void *
-first_of_many(void *arg)
-{
-	const struct backend *b = &lend__backend_jemalloc;
-	size_t size = b->extent_size(1);
-
-	pthread_barrier_wait(&start);
-	*(void **)arg = b->extent_alloc(size);
-	return NULL;
-}
-
-START_TEST(racing_threads_make_one_arena_per_node)
-{
-	enum { N = 16 };
-	unsigned before = arenas_of_jemalloc(), after;
-	pthread_t thread[N];
-	void *p[N];
-	int i;
-
-	pthread_barrier_init(&start, NULL, N);
-	for (i = 0; i < N; i++)
-		ck_assert_int_eq(pthread_create(&thread[i], NULL,
-						first_of_many, &p[i]), 0);
-	for (i = 0; i < N; i++)
-		ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
-	pthread_barrier_destroy(&start);
-	after = arenas_of_jemalloc();
-	ck_assert_uint_le(after, before + os_nodes());
-	for (i = 0; i < N; i++) {
-		ck_assert_ptr_nonnull(p[i]);
-		lend__backend_jemalloc.extent_free(p[i], LEND_PAGE);
-	}
-	/* However many owners and sizes there are. */
-	residue(&lend__backend_jemalloc, 40 * KIB, 100);
-	ck_assert_uint_le(arenas_of_jemalloc(), before + os_nodes());
-}
-END_TEST
-
-START_TEST(plain_malloc_never_gets_our_blocks)
-{
-	enum { N = 64 };
-	const struct backend *b = &lend__backend_jemalloc;
-	/* Sizes that a thread cache of jemalloc holds. */
-	static const size_t sizes[] = { 4 * KIB, 8 * KIB, 20 * KIB, 32 * KIB };
-	size_t size, i, j, k;
-	char *ours[N], *plain[N], *libc[N];
-
-	for (k = 0; k < 4; k++) {
-		size = b->extent_size(sizes[k]);
-		for (i = 0; i < N; i++) {
-			ours[i] = b->extent_alloc(size);
-			ck_assert_ptr_nonnull(ours[i]);
-		}
-		for (i = 0; i < N; i++)
-			b->extent_free(ours[i], size);
-		for (i = 0; i < N; i++) {
-			plain[i] = mallocx(size, 0);
-			libc[i] = malloc(size);
-			for (j = 0; j < N; j++) {
-				ck_assert_ptr_ne(plain[i], ours[j]);
-				ck_assert(libc[i] + size <= ours[j] ||
-					  ours[j] + size <= libc[i]);
-			}
-		}
-		for (i = 0; i < N; i++) {
-			sdallocx(plain[i], size, 0);
-			free(libc[i]);
-		}
-	}
-}
-END_TEST
-
-static TCase *
-jemalloc_case(void)
-{
-	TCase *tcase = tcase_create("jemalloc");
-
-	/* In this order: the first two want a process without an arena. */
-	tcase_add_test(tcase, bookkeeping_is_not_in_huge_pages);
-	tcase_add_test(tcase, racing_threads_make_one_arena_per_node);
-	tcase_add_test(tcase, plain_malloc_never_gets_our_blocks);
-	return tcase;
-}
-
-#endif
-
-static TCase *
-backend_case(void)
-{
-	TCase *tcase = tcase_create("backend");
+	Suite *suite = suite_create("backend");
+	TCase *tcase = suite_case(suite, "backend");
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_loop_test(tcase, sizes_are_whole_pages, 0, BACKENDS);
@@ -967,29 +449,7 @@ backend_case(void)
 			    BACKENDS);
 	tcase_add_loop_test(tcase, pages_are_zeroed, 0, BACKENDS);
 	tcase_add_loop_test(tcase, forked_child_goes_on, 0, BACKENDS);
-	tcase_add_test(tcase, backend_is_chosen);
-	tcase_add_test(tcase, choice_without_memory);
-	tcase_add_test(tcase, pages_come_through_the_backend);
-	tcase_add_test(tcase, faults_come_where_asked);
-	return tcase;
-}
-
-static TCase *
-extent_case(void)
-{
-	TCase *tcase = tcase_create("extent");
-
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, extents_come_through_the_backend, 0,
-			    BACKENDS);
-	tcase_add_loop_test(tcase, hugetlb_extents, 0, BACKENDS);
-	tcase_add_loop_test(tcase, hugetlb_refused_is_served_by_the_backend, 0,
-			    BACKENDS);
-	tcase_add_test(tcase, set_knows_its_addresses);
-	tcase_add_test(tcase, set_without_memory_refuses);
-	tcase_add_test(tcase, set_is_shared_by_threads);
-	tcase_add_loop_test(tcase, idle_extents_are_poisoned, 0, BACKENDS);
-	return tcase;
+	return suite;
 }
 
 #ifdef LEND_HAVE_JEMALLOC
@@ -1014,26 +474,13 @@ run_again(char **argv)
 int
 main(int argc, char **argv)
 {
-	Suite *suite = suite_create("mem");
-	SRunner *runner;
-	int failed;
+	int result = suite_run(backend_suite());
 
 	(void)argc;
 	(void)argv;
 #ifdef LEND_HAVE_JEMALLOC
-	suite_add_tcase(suite, jemalloc_case());
-#endif
-	suite_add_tcase(suite, backend_case());
-	suite_add_tcase(suite, extent_case());
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	if (failed)
-		return EXIT_FAILURE;
-#ifdef LEND_HAVE_JEMALLOC
-	if (!getenv("MALLOC_CONF"))
+	if (result == EXIT_SUCCESS && !getenv("MALLOC_CONF"))
 		return run_again(argv);
 #endif
-	return EXIT_SUCCESS;
+	return result;
 }

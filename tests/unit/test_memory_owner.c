@@ -4,6 +4,7 @@
  * pools; and that what releases needs no memory.
  */
 #include <check.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,8 +93,11 @@ START_TEST(first_create_without_memory)
 }
 END_TEST
 
-/* More arenas than a first table of a thread, or of the directory, reaches. */
-#define MANY 256
+/*
+ * As many arenas as the directory's first two chunks have places for, which
+ * is more than a thread's first table has.
+ */
+#define MANY 384
 
 static lend_arena *many[MANY];
 
@@ -171,13 +175,22 @@ lend_of_each(void *arg)
 	return NULL;
 }
 
+/* The directory has no memory for one more: there is no second chance. */
+static void
+fail_one_more(void)
+{
+	size_t pages = fault_counts().pages_bytes;
+	lend_arena *arena = NULL;
+
+	fault_fail_nth(FAULT_PAGES, 2);
+	ck_assert_int_eq(lend_arena_create(&arena, NULL), -ENOMEM);
+	ck_assert(!fault_pending());
+	ck_assert_ptr_null(arena);
+	ck_assert_uint_eq(fault_counts().pages_bytes, pages);
+}
+
 START_TEST(many_arenas_without_memory)
 {
-	static const struct operation create = {
-		.name = "257th arena create", .least = 1,
-		.run = create_other, .kept = no_other,
-		.after = destroy_other
-	};
 	/* The table, a slot, a descriptor, three extents. */
 	static const struct operation checkout = {
 		.name = "checkout beyond the table", .least = 6,
@@ -189,11 +202,11 @@ START_TEST(many_arenas_without_memory)
 	void *failed;
 
 	create_many();
+	fail_one_more();
 	ck_assert_int_eq(pthread_create(&thread, NULL, lend_of_each, many),
 			 0);
 	ck_assert_int_eq(pthread_join(thread, &failed), 0);
 	ck_assert_ptr_null(failed);
-	starve(&create);
 	starve(&checkout);
 	destroy_many();
 }

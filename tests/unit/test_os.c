@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The operating system room: src/base/os*.c, check.c. */
+/* The operating system room but for os_huge.c: src/base/os*.c, check.c. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -10,19 +10,17 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/os_private.h"
+#include "support/capture.h"
 #include "support/process.h"
+#include "support/suite.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -342,214 +340,23 @@ START_TEST(futex_wakes)
 }
 END_TEST
 
-/*
- * The two ways on one range agree; what they say.  The kernel may join small
- * pages to huge ones at any moment, so that the count may rise meanwhile.
- */
-static size_t
-count_huge(const char *p, size_t size)
-{
-	size_t scan = 0, smaps = 0, best = 5;
-
-	errno = UNTOUCHED;
-	ck_assert_int_eq(os_huge_bytes_smaps(p, size, &smaps), 0);
-	if (os_huge_bytes_scan(p, size, &scan))
-		scan = smaps;
-	ck_assert_uint_le(smaps, scan);
-	ck_assert_int_eq(os_huge_bytes(p, size, &best), 0);
-	ck_assert_uint_le(scan, best - 5);
-	smaps = 0;
-	ck_assert_int_eq(os_huge_bytes_smaps(p, size, &smaps), 0);
-	ck_assert_uint_le(best - 5, smaps);
-	ck_assert_int_eq(errno, UNTOUCHED);
-	return scan;
-}
-
-/*
- * A range that no neighbouring mapping is merged with, as the pages around
- * it do not ask for huge ones.
- */
-static char *
-lonely_range(size_t size)
-{
-	char *p = os_map_aligned(size + 2 * LEND_HUGE_PAGE, LEND_HUGE_PAGE);
-
-	ck_assert_ptr_nonnull(p);
-	os_advise_huge(p + LEND_HUGE_PAGE, size);
-	return p + LEND_HUGE_PAGE;
-}
-
-START_TEST(huge_bytes_are_counted)
-{
-	size_t size = 8 * LEND_HUGE_PAGE, n = 0;
-	char *p = lonely_range(size);
-
-	ck_assert_uint_eq(count_huge(p, size), 0);
-	if (!process_huge_pages())
-		return;
-	memset(p + LEND_HUGE_PAGE, 1, 3 * LEND_HUGE_PAGE);
-	/* Read only: the shared page of zeroes is not counted. */
-	ck_assert_int_eq(p[6 * LEND_HUGE_PAGE], 0);
-	/* The system may be short of huge pages, but not of the truth. */
-	if (count_huge(p, size) < 3 * LEND_HUGE_PAGE)
-		return;
-	ck_assert_uint_eq(count_huge(p, size), 3 * LEND_HUGE_PAGE);
-	/* Parts of a mapping: exact by the scan alone. */
-	if (!os_huge_bytes_scan(p, 2 * LEND_HUGE_PAGE, &n)) {
-		ck_assert_uint_eq(n, LEND_HUGE_PAGE);
-		n = 0;
-		ck_assert_int_eq(os_huge_bytes_scan(p + LEND_HUGE_PAGE + 8192,
-						    LEND_PAGE, &n), 0);
-		ck_assert_uint_eq(n, LEND_PAGE);
-		n = 0;
-		ck_assert_int_eq(os_huge_bytes_scan(p, 0, &n), 0);
-		ck_assert_uint_eq(n, 0);
-	}
-	/* A hole makes small pages of a huge one. */
-	ck_assert(os_purge(p + LEND_HUGE_PAGE, os_system_page()));
-	ck_assert_uint_ge(count_huge(p, size), 2 * LEND_HUGE_PAGE);
-	ck_assert(os_purge(p, 3 * LEND_HUGE_PAGE));
-	ck_assert_uint_eq(count_huge(p, size), LEND_HUGE_PAGE);
-}
-END_TEST
-
-START_TEST(huge_bytes_of_many_regions)
-{
-	/* More regions than one call of the kernel reports. */
-	size_t size = 300 * LEND_HUGE_PAGE, i;
-	char *p;
-
-	if (!process_huge_pages())
-		return;
-	p = lonely_range(size);
-	for (i = 0; i < 300; i += 2)
-		p[i * LEND_HUGE_PAGE] = 1;
-	ck_assert_uint_le(count_huge(p, size), size / 2);
-	ck_assert(os_purge(p, size));
-	ck_assert_uint_eq(count_huge(p, size), 0);
-}
-END_TEST
-
-static int
-huge_bytes_denied(void *arg)
-{
-	size_t n = 0;
-
-	(void)arg;
-	if (!process_deny(SYS_ioctl, 1,
-			  (uint32_t)_IOWR('f', 16, char[96]), ENOTTY))
-		return 77;
-	if (!os_huge_bytes_scan(&n, sizeof n, &n))
-		return 1;
-	if (os_huge_bytes(&n, sizeof n, &n))
-		return 2;
-	if (!process_deny(SYS_openat, -1, 0, EACCES))
-		return 77;
-	if (os_huge_bytes(&n, sizeof n, &n) != -EACCES)
-		return 3;
-	return n == 0 ? 0 : 4;
-}
-
-START_TEST(huge_bytes_falls_back)
-{
-	int result = process_child(huge_bytes_denied, NULL);
-
-	if (result != 77)
-		ck_assert_int_eq(result, 0);
-}
-END_TEST
-
-static const char smaps_text[] =
-	"7f0000000000-7f0000400000 rw-p 00000000 00:00 0 \n"
-	"Size:               4096 kB\n"
-	"AnonHugePages:      4096 kB\n"
-	"ShmemPmdMapped:        0 kB\n"
-	"Private_Hugetlb:       0 kB\n"
-	"VmFlags: rd wr mr mw me ac sd \n"
-	"7f0000400000-7f0000800000 r--p 00000000 fe:00 123   /a/path/that/is/"
-	"much/longer/than/what/the/reader/keeps/of/a/line/and-cafe-9 kB\n"
-	"AnonHugePages:      2048 kB\n"
-	"Private_Hugetlb:       0 kB\n"
-	"abcdef000000-abcdef800000 rw-p 00000000 00:00 0 [heap]\n"
-	"AnonHugePages:         0 kB\n"
-	"Private_Hugetlb:    4096 kB\n"
-	"Shared_Hugetlb:     2048 kB\n";
-
-static size_t
-smaps_sum(uintptr_t start, uintptr_t end, size_t piece)
-{
-	struct smaps smaps = { .start = start, .end = end };
-	size_t length = sizeof smaps_text - 1, i, n;
-
-	for (i = 0; i < length; i += n) {
-		n = length - i < piece ? length - i : piece;
-		smaps_feed(&smaps, smaps_text + i, n);
-	}
-	return smaps_end(&smaps);
-}
-
-START_TEST(smaps_are_parsed)
-{
-	uintptr_t first = 0x7f0000000000, third = 0xabcdef000000;
-	size_t piece;
-
-	for (piece = 1; piece <= sizeof smaps_text; piece += 13) {
-		ck_assert_uint_eq(smaps_sum(0, UINTPTR_MAX, piece), 12 * MIB);
-		ck_assert_uint_eq(smaps_sum(0, first, piece), 0);
-		ck_assert_uint_eq(smaps_sum(first, first + MIB, piece), MIB);
-		ck_assert_uint_eq(smaps_sum(first + 3 * MIB, first + 5 * MIB,
-					    piece), 2 * MIB);
-		ck_assert_uint_eq(smaps_sum(first + 4 * MIB, first + 8 * MIB,
-					    piece), 2 * MIB);
-		ck_assert_uint_eq(smaps_sum(third, third + 8 * MIB, piece),
-				  6 * MIB);
-	}
-}
-END_TEST
-
-/* What fn(arg) writes to standard error, terminated; its result. */
-static int
-capture(int (*fn)(void *arg), void *arg, char *text, size_t size)
-{
-	int end[2], kept = dup(STDERR_FILENO), result;
-	size_t n = 0;
-	ssize_t got;
-
-	ck_assert_int_eq(pipe(end), 0);
-	ck_assert_int_ge(dup2(end[1], STDERR_FILENO), 0);
-	close(end[1]);
-	result = fn(arg);
-	ck_assert_int_ge(dup2(kept, STDERR_FILENO), 0);
-	close(kept);
-	while ((got = read(end[0], text + n, size - 1 - n)) > 0)
-		n += (size_t)got;
-	close(end[0]);
-	text[n] = '\0';
-	return result;
-}
-
-static int
-complain_of(void *arg)
-{
-	errno = UNTOUCHED;
-	os_complain("%s of %d\n", (const char *)arg, 7);
-	return errno;
-}
-
 START_TEST(complaint_is_written)
 {
-	char text[4096], longer[3000];
+	char text[1024], longer[1000];
 
-	ck_assert_int_eq(capture(complain_of, "one", text, sizeof text),
-			 UNTOUCHED);
+	capture_begin();
+	errno = UNTOUCHED;
+	os_complain("%s of %d\n", "one", 7);
+	ck_assert_int_eq(errno, UNTOUCHED);
+	capture_end(text, sizeof text);
 	ck_assert_str_eq(text, "one of 7\n");
 	memset(longer, 'x', sizeof longer);
 	longer[sizeof longer - 1] = '\0';
-	ck_assert_int_eq(capture(complain_of, longer, text, sizeof text),
-			 UNTOUCHED);
+	capture_begin();
+	os_complain("%s", longer);
+	capture_end(text, sizeof text);
 	ck_assert_uint_eq(strspn(text, "x"), strlen(text));
 	ck_assert_uint_gt(strlen(text), 400);
-	ck_assert_uint_lt(strlen(text), sizeof longer);
 }
 END_TEST
 
@@ -564,18 +371,15 @@ fail_a_check(void *arg)
 	return 0;
 }
 
-static int
-check_in_child(void *arg)
-{
-	return process_child(fail_a_check, arg);
-}
-
 START_TEST(failed_check_stops_loudly)
 {
 	char text[1024];
+	int result;
 
-	ck_assert_int_eq(capture(check_in_child, NULL, text, sizeof text),
-			 128 + SIGABRT);
+	capture_begin();
+	result = process_child(fail_a_check, NULL);
+	capture_end(text, sizeof text);
+	ck_assert_int_eq(result, 128 + SIGABRT);
 	ck_assert_ptr_nonnull(strstr(text, "test_os.c:"));
 	ck_assert_ptr_nonnull(strstr(text, "one == 2"));
 	ck_assert_ptr_null(strstr(text, "one == 1"));
@@ -621,25 +425,21 @@ work_while_cancelled(void *arg)
 	return NULL;
 }
 
-static int
-join_cancelled(void *arg)
-{
-	pthread_t thread;
-	void *result;
-
-	if (pthread_create(&thread, NULL, work_while_cancelled, arg) ||
-	    pthread_join(thread, &result))
-		return 1;
-	return result == PTHREAD_CANCELED ? 0 : 2;
-}
-
 START_TEST(nothing_is_a_cancellation_point)
 {
 	bool survived = false;
+	pthread_t thread;
+	void *result = NULL;
 	char text[64];
+	int err;
 
-	ck_assert_int_eq(capture(join_cancelled, &survived, text,
-				 sizeof text), 0);
+	capture_begin();
+	err = pthread_create(&thread, NULL, work_while_cancelled, &survived);
+	if (!err)
+		err = pthread_join(thread, &result);
+	capture_end(text, sizeof text);
+	ck_assert_int_eq(err, 0);
+	ck_assert_ptr_eq(result, PTHREAD_CANCELED);
 	ck_assert(survived);
 	ck_assert_str_eq(text, " \n");
 }
@@ -649,10 +449,9 @@ static Suite *
 os_suite(void)
 {
 	Suite *suite = suite_create("os");
-	TCase *pages = tcase_create("pages");
-	TCase *threads = tcase_create("threads");
-	TCase *huge = tcase_create("huge");
-	TCase *voice = tcase_create("voice");
+	TCase *pages = suite_case(suite, "pages");
+	TCase *threads = suite_case(suite, "threads");
+	TCase *voice = suite_case(suite, "voice");
 
 	tcase_add_test(pages, map_gives_zeroed_pages);
 	tcase_add_test(pages, map_aligned_is_aligned_and_trimmed);
@@ -663,36 +462,20 @@ os_suite(void)
 	tcase_add_test(pages, purge_of_locked_pages);
 	tcase_add_test(pages, populate_makes_present);
 	tcase_add_test(pages, populate_on_an_older_kernel);
-	suite_add_tcase(suite, pages);
-	/* Not in a child that was deprived of it. */
 	tcase_add_loop_test(threads, membarrier_in_a_container, 0, 5);
 	tcase_add_test(threads, membarrier_works_or_refuses);
 	tcase_add_test(threads, nodes_are_parsed);
 	tcase_add_test(threads, node_is_one_of_the_nodes);
 	tcase_add_test(threads, thread_id_is_the_kernels);
 	tcase_add_test(threads, futex_wakes);
-	suite_add_tcase(suite, threads);
-	tcase_add_test(huge, huge_bytes_are_counted);
-	tcase_add_test(huge, huge_bytes_of_many_regions);
-	tcase_add_test(huge, huge_bytes_falls_back);
-	tcase_add_test(huge, smaps_are_parsed);
-	tcase_set_timeout(huge, 60);
-	suite_add_tcase(suite, huge);
 	tcase_add_test(voice, complaint_is_written);
 	tcase_add_test(voice, failed_check_stops_loudly);
 	tcase_add_test(voice, nothing_is_a_cancellation_point);
-	suite_add_tcase(suite, voice);
 	return suite;
 }
 
 int
 main(void)
 {
-	SRunner *runner = srunner_create(os_suite());
-	int failed;
-
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(os_suite());
 }

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads come and go: src/arena/thread.c. */
+/* Threads come and go: whose slot is whose, and what a thread leaves. */
 #include <check.h>
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
-#include "arena/state.h"
 #include "lend/lend.h"
-#include "support/crew.h"
 #include "support/fault.h"
-#include "support/flat.h"
 #include "support/loans.h"
 #include "support/pattern.h"
-#include "support/scale.h"
 #include "support/suite.h"
 
 static const struct lend_req request = {
@@ -25,12 +19,10 @@ static const struct lend_req request = {
 /* What a slot holds after that request. */
 #define SLOT_STORAGE ((size_t)65536 + 16384 + 8192)
 
-/* A loan on a thread that then ends. */
+/* A loan of a thread that then ends. */
 struct visit {
 	lend_arena *arena;
 	struct lend_worker loan;
-	bool leaves;		/* the loan is out at its end */
-	pthread_barrier_t *together; /* null, or met while it is out */
 	int errors;
 };
 
@@ -44,11 +36,7 @@ visit(void *arg)
 	if (visit->errors)
 		return NULL;
 	use(&visit->loan, &request);
-	if (visit->together)
-		pthread_barrier_wait(visit->together);
-	if (!visit->leaves)
-		visit->errors = lend_worker_return(visit->arena,
-						   &visit->loan) != 0;
+	visit->errors = lend_worker_return(visit->arena, &visit->loan) != 0;
 	return NULL;
 }
 
@@ -115,69 +103,6 @@ START_TEST(a_trimmed_slot_is_adopted)
 	ck_assert_uint_eq(stats.slots_idle, 1);
 	ck_assert_uint_eq(stats.retained_bytes, SLOT_STORAGE);
 	arena_end(first.arena);
-}
-END_TEST
-
-/*
- * What an arena retains is bounded by the peak number of threads at once, not
- * by how many there ever were: thousands of threads, WAVE at a time.
- */
-#define WAVE 8
-
-static void
-run_wave(struct visit *visits)
-{
-	pthread_t thread[WAVE];
-
-	for (int i = 0; i < WAVE; i++)
-		thread[i] = flat_thread(visit, &visits[i]);
-	for (int i = 0; i < WAVE; i++) {
-		ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
-		ck_assert_int_eq(visits[i].errors, 0);
-	}
-}
-
-static void
-run_waves(unsigned threads, bool leave)
-{
-	struct visit visits[WAVE] = { { .arena = arena_new() } };
-	unsigned waves = scale(threads / WAVE), warm = waves / 10 + 1;
-	pthread_barrier_t together;
-	struct lend_stats stats;
-	struct flat flat;
-
-	pthread_barrier_init(&together, NULL, WAVE);
-	for (int i = 0; i < WAVE; i++) {
-		visits[i].arena = visits[0].arena;
-		visits[i].leaves = leave;
-		visits[i].together = &together;
-	}
-	for (unsigned i = 0; i < warm; i++)
-		run_wave(visits);
-	flat_begin(&flat);
-	for (unsigned i = 0; i < waves; i++)
-		run_wave(visits);
-	flat_end(&flat);
-	stats = stats_of(visits[0].arena);
-	ck_assert_uint_eq(stats.slots_idle, WAVE);
-	ck_assert_uint_eq(stats.retained_bytes, WAVE * SLOT_STORAGE);
-	ck_assert_uint_eq(stats.adopted, (warm + waves - 1) * WAVE);
-	ck_assert_uint_eq(stats.abandoned,
-			  leave ? (warm + waves) * WAVE : 0);
-	stats_settled(visits[0].arena);
-	arena_end(visits[0].arena);
-	pthread_barrier_destroy(&together);
-}
-
-START_TEST(storage_is_bounded_by_the_threads_at_once)
-{
-	run_waves(20000, false);
-}
-END_TEST
-
-START_TEST(storage_is_bounded_though_loans_are_left_out)
-{
-	run_waves(6000, true);
 }
 END_TEST
 
@@ -322,6 +247,7 @@ END_TEST
 int
 main(void)
 {
+	static const char *const confs[] = { "membarrier:false", NULL };
 	Suite *suite = suite_create("thread");
 	TCase *slot = watched_case(suite, "slot");
 	TCase *left = watched_case(suite, "left");
@@ -330,11 +256,9 @@ main(void)
 		       the_next_thread_gets_an_idle_slot_with_its_buffers);
 	tcase_add_test(slot, the_slot_of_a_living_thread_is_not_given_away);
 	tcase_add_test(slot, a_trimmed_slot_is_adopted);
-	tcase_add_test(slot, storage_is_bounded_by_the_threads_at_once);
-	tcase_add_test(left, storage_is_bounded_though_loans_are_left_out);
 	tcase_add_loop_test(left, loans_left_out_are_settled_and_counted, 0,
 			    2);
 	tcase_add_test(left, a_nested_loan_alone_is_settled);
 	tcase_add_test(left, others_loans_are_left_alone);
-	return suite_run(suite);
+	return suite_run_also(suite, confs);
 }

@@ -33,7 +33,7 @@ struct scene {
 	bool goes_on;		/* works with the second one, too */
 	bool leaves;		/* and leaves a loan of it out at its end */
 	struct lend_worker loan[2];
-	int stale;		/* what a return of loan[0] to the second gave */
+	int stale;		/* of a return of loan[0] to the second */
 	int errors;
 };
 
@@ -304,7 +304,8 @@ struct table {
 	lend_arena *arena[ARENAS];
 	struct lend_worker loan[ARENAS];
 	bool backwards;		/* the last arena first: one large growth */
-	int checkouts, stats, holds, again, returns; /* that went wrong */
+	/* What went wrong. */
+	int checkouts, stats, holds, again, returns;
 };
 
 static size_t
@@ -419,6 +420,7 @@ END_TEST
 int
 main(void)
 {
+	static const char *const confs[] = { "membarrier:false", NULL };
 	Suite *suite = suite_create("thread_arenas");
 	TCase *stale = watched_case(suite, "stale");
 	TCase *table = watched_case(suite, "table");
@@ -431,5 +433,5 @@ main(void)
 	tcase_add_test(stale, destroy_waits_for_a_thread_that_is_settling);
 	tcase_add_loop_test(table, tables_grow_with_the_arenas, 0, 2);
 	tcase_add_test(table, loans_of_many_arenas_are_settled);
-	return suite_run(suite);
+	return suite_run_also(suite, confs);
 }

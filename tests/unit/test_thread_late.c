@@ -55,7 +55,8 @@ struct late {
 	bool leaves;		/* the destructor leaves its loan out */
 	bool cold;		/* the thread itself does no work */
 	/* What happened. */
-	int calls, over;	/* of the destructor; when the thread was over */
+	int calls;		/* of the destructor */
+	int over;		/* those when the thread was over */
 	struct lend_worker loan[ROUNDS];
 	int gone[ROUNDS];	/* what a return of an earlier one gave */
 	int errors;

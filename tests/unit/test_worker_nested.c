@@ -432,6 +432,7 @@ END_TEST
 int
 main(void)
 {
+	static const char *const confs[] = { "membarrier:false", NULL };
 	Suite *suite = suite_create("worker_nested");
 	TCase *tower = watched_case(suite, "tower");
 	TCase *loan = watched_case(suite, "loan");
@@ -450,5 +451,5 @@ main(void)
 	tcase_add_test(loan, a_nested_loan_that_overflows_changes_nothing);
 	tcase_add_test(loan, nesting_in_one_arena_is_none_in_another);
 	tcase_add_test(loan, destroy_waits_for_nested_loans);
-	return suite_run(suite);
+	return suite_run_also(suite, confs);
 }

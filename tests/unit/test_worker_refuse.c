@@ -269,7 +269,7 @@ END_TEST
 struct thief {
 	lend_arena *arena;
 	struct lend_worker loan;	/* a copy */
-	int slot;		/* whether it has a slot of its own: see below */
+	int slot;		/* what it has of its own, see below */
 	int returns, resizes;
 	int errors;
 };
@@ -451,6 +451,7 @@ END_TEST
 int
 main(void)
 {
+	static const char *const confs[] = { "membarrier:false", NULL };
 	Suite *suite = suite_create("worker_refuse");
 	TCase *again = watched_case(suite, "again");
 	TCase *wrong = watched_case(suite, "wrong");
@@ -476,5 +477,5 @@ main(void)
 			    KINDS);
 	tcase_add_test(wrong, a_checkout_that_overflows_changes_nothing);
 	tcase_add_test(wrong, a_first_checkout_that_overflows_lends_nothing);
-	return suite_run(suite);
+	return suite_run_also(suite, confs);
 }

@@ -115,7 +115,7 @@ START_TEST(resize_keeps_elements)
 }
 END_TEST
 
-/* Shorter costs nothing and moves nothing; longer again within capacity, too. */
+/* Within its capacity, shorter or longer, nothing moves and nothing is paid. */
 START_TEST(resize_within_the_capacity_moves_nothing)
 {
 	struct stage stage;
@@ -356,6 +356,7 @@ END_TEST
 int
 main(void)
 {
+	static const char *const confs[] = { "membarrier:false", NULL };
 	Suite *suite = suite_create("worker_scatter");
 	TCase *any = watched_case(suite, "any loan");
 	TCase *account = watched_case(suite, "account");
@@ -377,5 +378,5 @@ main(void)
 	tcase_add_test(account, the_account_settles_at_each_return);
 	tcase_add_test(account, a_nested_scratch_is_in_no_account);
 	tcase_add_test(account, a_scratch_is_not_traced);
-	return suite_run(suite);
+	return suite_run_also(suite, confs);
 }

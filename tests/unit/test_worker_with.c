@@ -39,7 +39,7 @@ struct play {
 	bool resizes;		/* each grows its scratch first */
 	int level;		/* so many are running */
 	int errors;
-	int results;		/* of lend_with_worker, or-ed; where it returned */
+	int results;		/* of the calls that returned, or-ed */
 	int calls;
 	int unwound;		/* cleanups of the callbacks that ran */
 	sem_t inside;		/* the innermost has come to its end */
@@ -181,7 +181,7 @@ START_TEST(the_slot_is_returned_whatever_ends_the_callback)
 END_TEST
 
 /* However deep: all of them are returned on the way out. */
-START_TEST(nested_slots_are_returned_whatever_ends_the_callback)
+START_TEST(nested_slots_are_returned_whatever_ends_it)
 {
 	struct play play;
 
@@ -362,6 +362,7 @@ END_TEST
 int
 main(void)
 {
+	static const char *const confs[] = { "membarrier:false", NULL };
 	Suite *suite = suite_create("worker_with");
 	TCase *ending = watched_case(suite, "ending");
 	TCase *loan = watched_case(suite, "loan");
@@ -370,7 +371,7 @@ main(void)
 			    the_slot_is_returned_whatever_ends_the_callback,
 			    0, ENDINGS);
 	tcase_add_loop_test(ending,
-			    nested_slots_are_returned_whatever_ends_the_callback,
+			    nested_slots_are_returned_whatever_ends_it,
 			    0, ENDINGS);
 	tcase_add_loop_test(ending,
 			    growth_is_settled_whatever_ends_the_callback, 0,
@@ -380,5 +381,5 @@ main(void)
 	tcase_add_test(loan, a_loan_that_the_callback_took_stays_out);
 	tcase_add_test(loan, errors_come_before_the_callback);
 	tcase_add_test(loan, the_context_is_handed_on);
-	return suite_run(suite);
+	return suite_run_also(suite, confs);
 }

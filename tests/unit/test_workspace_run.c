@@ -23,7 +23,8 @@
 static atomic_ulong malloc_calls;
 
 /* A sanitizer replaces the same functions: then the backend alone counts. */
-#if !defined(LEND_TSAN) && !defined(LEND_ASAN)
+#if !defined(LEND_TSAN) && !defined(LEND_ASAN) && \
+	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define COUNTS_MALLOC
 
 /* While the real functions are looked up, which may allocate. */
