@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* NUMA nodes: how many there are, and which one we run on. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE	/* getcpu */
-#endif
 #include "base/os.h"
 
 #include <errno.h>

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "mem/poison.h"
 
 #ifdef HAVE_VALGRIND_H

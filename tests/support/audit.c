@@ -57,6 +57,13 @@ set_storage(const struct team_set *set)
 	       buf_bytes(&set->barrier);
 }
 
+static size_t
+set_account(const struct team_set *set)
+{
+	return load_relaxed(&set->panel_bytes) +
+	       load_relaxed(&set->rest_bytes);
+}
+
 /* The node below `node` on its stack, or the first one for null. */
 static struct node *
 below(struct stack *stack, const struct registry *registry,
@@ -106,6 +113,9 @@ audit_bufs(struct audit *audit, lend_arena *arena)
 		found += bufs != NULL;
 		blame(audit, !bufs || mark(&held, bufs->node.index),
 		      "buffers in two places");
+		blame(audit, loan_is_out(&slot->loan) ||
+		      load_relaxed(&slot->bytes) ==
+		      (bufs ? storage(bufs) : 0), "a slot's bytes");
 	}
 	/* A loan may have taken them out of its slot. */
 	blame(audit, found == all || lent, "buffers are lost");
@@ -146,12 +156,13 @@ audit_sets(struct audit *audit, lend_arena *arena)
 		      "a spare set with storage");
 	for (uint32_t i = 0; i < sets; i++) {
 		struct team_set *set = registry_at(&arena->sets, i);
+		bool out = number_is_out(load_relaxed(&set->number));
 
-		if (number_is_out(load_relaxed(&set->number))) {
-			blame(audit, mark(&marks, i), "a set lent and idle");
-			found++;
-			resized |= set->resized;
-		}
+		blame(audit, !out || mark(&marks, i), "a set lent and idle");
+		found += out;
+		resized |= out && set->resized;
+		blame(audit, (out && set->resized) ||
+		      set_account(set) == set_storage(set), "a set's bytes");
 		audit->retained += set_storage(set);
 		audit->panels += buf_bytes(&set->panel);
 	}

@@ -23,8 +23,9 @@ struct audit {
 	 *   - every object is in one place: on one of its stacks, lent, or
 	 *     owned by a thread; buffers are spare or in one slot;
 	 *   - what is spare has no storage;
-	 *   - retained and panel bytes of the statistics are the sums above,
-	 *     but for scatter that was resized in a loan that is out;
+	 *   - a slot or set accounts for what it has, and the statistics for
+	 *     the sums above, but for scatter that was resized in a loan that
+	 *     is out;
 	 *   - leased <= retained, and 0 when no loan is out;
 	 *   - under a limit: reserved = retained <= limit.
 	 */

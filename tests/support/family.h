@@ -12,15 +12,24 @@
 #include "lend/lend.h"
 
 /*
- * Whether a child can start threads.  ThreadSanitizer keeps the parent's on
- * its books and stops a child that starts one at the address of another.
+ * What a child can do under tools.
+ *
+ * ThreadSanitizer keeps the parent's threads on its books and stops a child
+ * that starts one at the address of another; and it does not watch a child
+ * whose parent had threads.  Where those were busy such a child had better
+ * end at once: liburcu has a lock of its own around the beginnings and ends
+ * of threads, which it does not guard against a fork, and which under this
+ * tool is held long enough to be met.
+ *
  * AddressSanitizer's allocator stays locked for ever in a child when one of
- * the parent's threads was inside it: so not when those were busy.
+ * the parent's threads was inside it: no threads where those were busy.
  */
 #if defined(LEND_TSAN)
 #define CHILD_STARTS_THREADS 0
+#define BUSY_CHILD_LIVES 0
 #else
 #define CHILD_STARTS_THREADS 1
+#define BUSY_CHILD_LIVES 1
 #endif
 #if defined(LEND_TSAN) || defined(LEND_ASAN)
 #define BUSY_CHILD_STARTS_THREADS 0

@@ -131,11 +131,11 @@ START_TEST(bytes_do_not_outlive_their_extent)
 	};
 	enum { SIZES = sizeof sizes / sizeof sizes[0], N = 6 };
 	const struct backend *b = BACKEND;
-	size_t round, i, size;
+	size_t rounds = scale(2) * SIZES + 1, round, i, size;
 	char *p[N];
 
-	/* One size's memory comes back in another: 7 and 6 have no divisor. */
-	for (round = 0; round < 3 * SIZES; round++) {
+	/* One size's memory comes back in another, and in the same. */
+	for (round = 0; round < rounds; round++) {
 		size = b->extent_size(sizes[round % SIZES]);
 		for (i = 0; i < N; i++) {
 			p[i] = b->extent_alloc(size);
@@ -415,7 +415,7 @@ START_TEST(forked_child_goes_on)
 						churn_until_stopped,
 						&work[i]), 0);
 	}
-	for (i = 0; i < 40; i++)
+	for (i = 0; i < (int)scale(40); i++)
 		bad |= process_child(churn_in_child,
 				     (void *)(uintptr_t)BACKEND);
 	store_relaxed(&stop, 1);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The operating system room but for os_huge.c: src/base/os*.c, check.c. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "base/os.h"
 
 #include <check.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "support/crew.h"
-#include "support/fault.h"
 #include "support/loans.h"
 #include "support/random.h"
 #include "support/scale.h"

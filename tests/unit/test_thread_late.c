@@ -14,11 +14,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "arena/thread.h"
 #include "lend/lend.h"
-#include "support/fault.h"
 #include "support/flat.h"
 #include "support/loans.h"
 #include "support/scale.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Worker loans: whose slot it is, and when it has storage. */
 #include <check.h>
-#include <errno.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
  */
 #include <check.h>
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

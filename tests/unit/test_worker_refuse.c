@@ -5,8 +5,6 @@
  */
 #include <check.h>
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 

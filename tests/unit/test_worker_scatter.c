@@ -3,7 +3,6 @@
 #include <check.h>
 #include <errno.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "lend/lend.h"
 #include "support/fault.h"

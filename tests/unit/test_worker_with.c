@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "lend/lend.h"
-#include "support/fault.h"
 #include "support/loans.h"
 #include "support/suite.h"
 
