@@ -9,7 +9,7 @@
 #include <lend/lend.h>
 
 static const char *
-try(lend_arena *arena, size_t bytes)
+attempt(lend_arena *arena, size_t bytes)
 {
 	const struct lend_req req = { .b_bytes = bytes };
 	struct lend_team lease;
@@ -38,11 +38,11 @@ main(void)
 	    lend_worker_checkout(arena, &small, &loan))
 		return 1;
 	printf("8 MiB A block out.  A panel of 8 MiB: %s\n",
-	       try(arena, 8 << 20));
-	printf("A panel of 16 MiB: %s\n", try(arena, 16 << 20));
+	       attempt(arena, 8 << 20));
+	printf("A panel of 16 MiB: %s\n", attempt(arena, 16 << 20));
 	lend_worker_return(arena, &loan);
 	printf("A block returned.  A panel of 16 MiB: %s\n",
-	       try(arena, 16 << 20));
+	       attempt(arena, 16 << 20));
 	lend_arena_stats(arena, &stats);
 	printf("retained %zu of %zu bytes after %llu trims\n",
 	       stats.retained_bytes, stats.limit_bytes,

@@ -6,8 +6,13 @@
  * storage that still holds its bytes.  There is no process-global arena.
  *
  * Unless a comment says otherwise, every function may be called by any thread
- * at any time, returns 0 or a negative errno value, and after an error has
- * changed nothing (but for what a refused growth has trimmed).
+ * at any time (not from a signal handler), returns 0 or a negative errno
+ * value, and after an error has changed nothing, but for what a refused growth
+ * has trimmed.
+ *
+ * A child of fork(2) may use every arena of its parent.  The loans of the
+ * thread that forked are out there as they were; those of other threads are
+ * settled and counted as abandoned.
  */
 #ifndef LEND_ARENA_H
 #define LEND_ARENA_H
@@ -24,12 +29,17 @@ LEND_BEGIN_DECLS
 typedef struct lend_arena lend_arena;
 
 /*
- * Options of an arena.  Start from LEND_ARENA_OPTIONS_INIT; the environment's
- * LEND_CONF may change the defaults, never what a program has set.
+ * Options of an arena.  Start from LEND_ARENA_OPTIONS_INIT.  What a program
+ * sets prevails; a field at its initial value takes what LEND_CONF says.
  */
 struct lend_arena_options {
 	size_t size;	/* sizeof this struct, as the caller was compiled */
-	size_t limit;	/* ceiling on retained bytes; 0: none */
+	/*
+	 * Ceiling on retained bytes; 0: LEND_CONF's, or none.  A growth
+	 * beyond it first trims all that the arena has idle.  Re-entrant
+	 * worker loans are not under it.
+	 */
+	size_t limit;
 	bool trace;	/* record every growth of a kept page buffer */
 	bool hugetlb;	/* reserved huge pages first, where there are some */
 	const char *name; /* for statistics, copied, at most 31 bytes kept */
@@ -41,8 +51,9 @@ struct lend_arena_options {
 /*
  * Makes an arena with no storage and writes it to *arena.  `options` may be
  * null, for the defaults.
- * Errors: -EINVAL (null, options of an impossible size), -ENOMEM, -EAGAIN
- * (more than 2^20 arenas alive).
+ * Errors: -EINVAL (null, options of an impossible size, LEND_CONF names a
+ * backend that is not there), -ENOMEM, -EAGAIN (more than 2^20 arenas alive,
+ * or no thread key to be had).
  */
 LEND_API LEND_CHECKED int
 lend_arena_create(lend_arena **arena, const struct lend_arena_options *options);
@@ -52,9 +63,8 @@ lend_arena_create(lend_arena **arena, const struct lend_arena_options *options);
  * thread's slot it was.  Threads that worked with it need do nothing.  No
  * other call on this arena may be in progress or follow.  Null is accepted.
  * Errors: -EBUSY (a loan is out; nothing is freed), -EDEADLK (the caller is
- * inside an RCU read section, in which the grace period would never end),
- * -ENOTSUP (the system refuses membarrier, which it granted when the library
- * was started: no grace period can be waited for; nothing is freed).
+ * inside a read section of liburcu's mb flavour, in which the grace period
+ * would never end).
  */
 LEND_API LEND_CHECKED int
 lend_arena_destroy(lend_arena *arena);
@@ -102,6 +112,7 @@ struct lend_stats {
 	uint64_t key;
 	enum lend_protocol protocol;
 	const char *backend;	/* "jemalloc" or "mmap"; static storage */
+	uint64_t reserved[8];	/* 0: room for counters to come */
 };
 
 /*
@@ -150,8 +161,8 @@ typedef void lend_trace_fn(const struct lend_trace_record *record, void *ctx);
 
 /*
  * Hands this arena's trace records to `fn`, oldest first, and leaves none.
- * An arena keeps up to 2^20 records; growth beyond that fails with -ENOMEM
- * until they are taken.  `fn` must not throw.
+ * An arena keeps up to 2^20 records; a checkout, take or resize that grows
+ * beyond that fails with -ENOMEM until they are taken.  `fn` must not throw.
  * Returns the number handed over (0 for an arena without tracing), or
  * -EINVAL (null arena or fn).
  */

@@ -28,19 +28,22 @@ typedef struct lend_pool lend_pool;
  * all signals blocked but those of their own faults.  A child of fork(2) may
  * use the pool: its threads start anew there, and jobs that other threads
  * were at are lost to the child.
- * Errors: -EINVAL (null, width 0 or above 65535), -ENOMEM.
+ * Errors: -EINVAL (null, width 0 or above 65535, LEND_CONF names a backend
+ * that is not there), -ENOMEM.
  */
 LEND_API LEND_CHECKED int
 lend_pool_create(lend_pool **pool, size_t width);
 
 /*
- * Ends the workers and frees the pool.  Null is accepted.
+ * Ends the workers and frees the pool.  No other call on it may be in progress
+ * or follow.  Null is accepted.
  * Errors: -EBUSY (work is running or waiting; nothing changed), -EDEADLK (the
  * caller is a worker of the pool).
  */
 LEND_API LEND_CHECKED int
 lend_pool_destroy(lend_pool *pool);
 
+/* How many workers it has; 0 for null. */
 LEND_API size_t
 lend_pool_width(const lend_pool *pool);
 
@@ -128,8 +131,8 @@ typedef void lend_exec_job_fn(size_t index, const struct lend_exec *child,
  * have ended.  At any moment the budgets of the children that run add up to
  * at most the parent's; with n <= budget they are handed out whole, the
  * first ones getting the remainder.  The calling thread takes part (on a
- * host's threads, as far as its `parallel` does so), and is not cancelled
- * meanwhile.  fn must not throw or exit its thread.
+ * host's threads, as far as its `parallel` does so).  fn must not throw, exit
+ * its thread or be cancelled.
  * Errors: -EINVAL (null).
  */
 LEND_API LEND_CHECKED int

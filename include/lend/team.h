@@ -4,8 +4,10 @@
  *
  * The lease is taken exclusively.  It is a value, usually on the stack of the
  * thread that leads the team, read by the others through a pointer.  Any
- * thread may return it; of all copies exactly one return succeeds.  The
- * functions that resize want one caller at a time.
+ * thread may return it; of all copies exactly one return succeeds.  It
+ * outlives the thread that took it.  The functions that resize want one caller
+ * at a time; a copy does not learn of a resize.  Buffers start at multiples of
+ * 4096.
  */
 #ifndef LEND_TEAM_H
 #define LEND_TEAM_H
@@ -30,7 +32,7 @@ struct lend_team {
 	size_t scatter_capacity;
 	struct lend_barrier *barrier; /* private: see lend_team_barrier() */
 	size_t barriers;	/* how many there are */
-	size_t pm, pn;		/* the team's shape, in threads */
+	size_t pm, pn;		/* the team's shape: pm x pn threads */
 	void *set;		/* private: what was taken */
 	uint64_t key;		/* private: which arena */
 	uint64_t number;	/* private: which loan of it */
@@ -40,9 +42,11 @@ struct lend_team {
  * Takes one team set and fills *lease: the panel as it is (size it with
  * lend_team_panel()), a scatter vector of length 0 with at least
  * req->team_scatter elements of capacity, and exactly req->barriers barriers
- * of pm parties each.  The worker's components of `req` are ignored.
- * Errors: -EINVAL (null, pm or pn of 0), -EOVERFLOW, -ENOMEM, -EDQUOT (the
- * arena's limit), -EAGAIN (more than 2^20 team loans at once).
+ * of pm parties each (one per column group; pn is for the caller's use).  The
+ * worker's components of `req` are ignored.
+ * Errors: -EINVAL (null, pm or pn of 0), -EOVERFLOW (a size that no buffer can
+ * have, pm above 2^32 - 1), -ENOMEM, -EDQUOT (the arena's limit), -EAGAIN
+ * (more than 2^20 team loans at once).
  */
 LEND_API LEND_CHECKED int
 lend_team_take(lend_arena *arena, const struct lend_req *req, size_t pm,
@@ -72,15 +76,17 @@ lend_team_scatter_resize(lend_arena *arena, struct lend_team *lease,
 
 /*
  * Gives back the scatter storage that the present length does not need; the
- * elements keep their values.
- * Errors: as lend_team_panel().
+ * elements keep their values.  Where the limit has no room to move them, the
+ * storage stays, and that is no error.
+ * Errors: as lend_team_panel(), without -EDQUOT.
  */
 LEND_API LEND_CHECKED int
 lend_team_scatter_shrink(lend_arena *arena, struct lend_team *lease);
 
 /*
  * Returns the lease and settles what changed since the take.  *lease keeps
- * its pointers: they are not yours any more.
+ * its pointers: they are not yours any more.  Every party must have come back
+ * from its last lend_barrier_wait(), as a trim may then unmap the barriers.
  * Errors, each of which changes nothing: -EINVAL (null), -EXDEV (a lease of
  * another arena), -EALREADY (returned before).
  */
@@ -91,7 +97,7 @@ lend_team_return(lend_arena *arena, struct lend_team *lease);
 LEND_API struct lend_barrier *
 lend_team_barrier(const struct lend_team *lease, size_t i);
 
-/* How many threads meet at the barrier. */
+/* How many threads meet at the barrier.  Not null. */
 LEND_API size_t
 lend_barrier_parties(const struct lend_barrier *barrier);
 
@@ -99,6 +105,7 @@ lend_barrier_parties(const struct lend_barrier *barrier);
  * Waits until all parties have called it: what any of them wrote before is
  * seen by all of them after.  It can be used again at once.  Returns true to
  * exactly one of them.  Spins shortly, then sleeps; not a cancellation point.
+ * Not null.
  */
 LEND_API bool
 lend_barrier_wait(struct lend_barrier *barrier);

@@ -7,10 +7,13 @@
  * asks for them.  They are kept by the arena between loans, so that a loan
  * that fits costs a few nanoseconds and no system call.  A second checkout on
  * the same thread in the same arena, while the first is out, gets buffers of
- * its own, freed at its return.
+ * its own, freed at its return; they are outside the arena's accounts, limit
+ * and trace.
  *
  * A loan is returned by the thread that took it.  It is a value: copies are
- * allowed, and of all copies exactly one return succeeds.
+ * allowed, and of all copies exactly one return succeeds; a copy does not
+ * learn of a resize.  What is still out when the thread ends is settled then.
+ * Buffers start at multiples of 4096.
  */
 #ifndef LEND_WORKER_H
 #define LEND_WORKER_H
@@ -50,7 +53,7 @@ lend_worker_checkout(lend_arena *arena, const struct lend_req *req,
  * Returns the loan.  *loan keeps its pointers: they are not yours any more.
  * Errors, each of which changes nothing: -EINVAL (null), -EXDEV (a loan of
  * another arena), -EPERM (taken by another thread), -EALREADY (returned
- * before).
+ * before, or a handle of zeroes).
  */
 LEND_API int
 lend_worker_return(lend_arena *arena, struct lend_worker *loan);

@@ -5,9 +5,14 @@
  * Within the bound an execution allocates nothing, from the first one on.
  * Beyond it, lend_workspace_admit() refuses before anything is written.
  *
- * Its arena may be used by any thread.  The functions here that change the
+ * Its arena may be used by any thread.  A trim, also one that a limit causes,
+ * undoes the warmth; so does a loan of the calling thread that is out while
+ * the workspace is warmed, as the slot that should be warm is then lent.
+ *
+ * The functions here that change the
  * bound (reserve, prepare_for, destroy) want one caller at a time, with no
- * other call on the workspace meanwhile.
+ * other call on the workspace meanwhile.  No argument of the getters may be
+ * null.
  */
 #ifndef LEND_WORKSPACE_H
 #define LEND_WORKSPACE_H
@@ -27,7 +32,8 @@ typedef struct lend_workspace lend_workspace;
  * Makes a workspace for `req` and warms it: the calling thread's slot and one
  * team set with its panel are grown and their pages touched.  `options` of
  * its arena may be null.
- * Errors: as lend_arena_create(), lend_worker_checkout(), lend_team_take().
+ * Errors: as lend_arena_create(), lend_worker_checkout(), lend_team_take(),
+ * and -EDEADLK (inside an RCU read section, see lend_arena_destroy()).
  */
 LEND_API LEND_CHECKED int
 lend_workspace_create(lend_workspace **ws, const struct lend_req *req,
@@ -50,7 +56,8 @@ LEND_API LEND_CHECKED int
 lend_workspace_reserve(lend_workspace *ws, const struct lend_req *req);
 
 /*
- * Warms one slot on each of the token's `budget` distinct workers.  Where the
+ * Warms a team set, and one slot on each of the token's `budget` distinct
+ * workers.  Where the
  * executor cannot run them at the same time (a forked token, a caller that is
  * a worker of the pool) only the calling thread's slot stays warm; that is no
  * error, and lend_workspace_slots() tells.

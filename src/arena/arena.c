@@ -14,7 +14,6 @@
 #include "arena/thread.h"
 #include "mem/backend.h"
 #include "mem/init.h"
-#include "sync/reclaim.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int start_error;
@@ -32,7 +31,6 @@ start(void)
 	start_error = lend__init();
 	if (start_error)
 		return;
-	reclaim_init(lend__conf.membarrier);
 	directory_init();
 	start_error = thread_init();
 	if (!start_error)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "arena/directory.h"
 
-#include <pthread.h>
-
 #include "base/atomic.h"
 #include "sync/registry.h"
 #include "sync/stack.h"
@@ -14,7 +12,6 @@ struct place {
 	char pad[8];
 };
 
-static pthread_mutex_t holding = PTHREAD_MUTEX_INITIALIZER;
 static struct registry places;
 static struct stack free_places;
 
@@ -51,25 +48,11 @@ directory_publish(struct lend_arena *arena)
 }
 
 void
-directory_hold(void)
-{
-	pthread_mutex_lock(&holding);
-}
-
-void
-directory_release(void)
-{
-	pthread_mutex_unlock(&holding);
-}
-
-void
 directory_withdraw(struct lend_arena *arena)
 {
-	directory_hold();
-	/* Relaxed: ordered by the grace period that follows, or the lock. */
+	/* Relaxed: the grace period that follows orders it. */
 	store_relaxed(&place_at(arena->index)->arena, NULL);
 	place_at(arena->index)->ending = arena;
-	directory_release();
 }
 
 void

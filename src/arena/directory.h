@@ -6,8 +6,7 @@
  * its arena is gone; the arena's key is not, and tells the two apart.
  *
  * directory_at: inside a read section (sync/reclaim.h), which keeps the arena
- * from being freed, or holding the directory.  Everything else: any thread,
- * inside the gate.
+ * from being freed.  Everything else: any thread, inside the gate.
  */
 #ifndef LEND_ARENA_DIRECTORY_H
 #define LEND_ARENA_DIRECTORY_H
@@ -29,13 +28,6 @@ void directory_withdraw(struct lend_arena *arena);
 void directory_recycle(uint32_t index);
 /* The arena at the place that is ending, or null.  For a child of fork. */
 struct lend_arena *directory_ending_at(uint32_t index);
-
-/*
- * Until directory_release, no arena is withdrawn: for a thread that is over,
- * whose read section would make an RCU record that nobody takes back.
- */
-void directory_hold(void);
-void directory_release(void);
 
 uint32_t directory_count(void);
 /* The arena at the place, or null. */

@@ -51,8 +51,12 @@ release_storage(struct lend_arena *arena)
 {
 	for (uint32_t i = 0; i < registry_count(&arena->bufs); i++)
 		bufs_release(arena, registry_at(&arena->bufs, i));
-	for (uint32_t i = 0; i < registry_count(&arena->sets); i++)
-		team_set_release(arena, registry_at(&arena->sets, i));
+	for (uint32_t i = 0; i < registry_count(&arena->sets); i++) {
+		struct team_storage storage;
+
+		team_set_empty(registry_at(&arena->sets, i), &storage);
+		team_storage_release(arena, &storage);
+	}
 	registry_fini(&arena->slots);
 	registry_fini(&arena->bufs);
 	registry_fini(&arena->sets);
@@ -79,8 +83,6 @@ lend_arena_destroy(lend_arena *arena)
 		return 0;
 	if (reclaim_reading())
 		return -EDEADLK;
-	if (!reclaim_can_wait())
-		return -ENOTSUP;
 	error = withdraw(arena);
 	if (error)
 		return error;

@@ -80,12 +80,13 @@ rebuild_slots(struct lend_arena *arena)
 		/* One that was caught before it had a number. */
 		if (load_relaxed(&slot->loan.number) == 0)
 			store_relaxed(&slot->loan.number,
-				      number_first(i) | NUMBER_OUT);
+				      number_first() | NUMBER_OUT);
 		slot->loan.node.index = i;
 		bufs = orphan_bufs(arena, &index);
 		store_relaxed(&slot->bufs, bufs);
 		store_relaxed(&slot->bytes, bufs ? bufs_bytes(bufs) : 0);
 		store_relaxed(&slot->loan.owner, NULL);
+		slot->loan.flags = 0;
 		stack_push(&arena->idle_slots, &slot->loan.node);
 	}
 	lend_check(!orphan_bufs(arena, &index));
@@ -102,6 +103,8 @@ rebuild_sets(struct lend_arena *arena)
 		struct team_set *set = registry_at(&arena->sets, i);
 		uint64_t number = load_relaxed(&set->number);
 
+		/* A growth may not have reached the account yet. */
+		team_set_settle(set);
 		if (number_is_out(number)) {
 			if (load_relaxed(&set->taker) == thread_self())
 				continue;
@@ -109,9 +112,8 @@ rebuild_sets(struct lend_arena *arena)
 			store_relaxed(&set->number, number_after(number));
 		}
 		if (number == 0)
-			store_relaxed(&set->number, number_first(i));
+			store_relaxed(&set->number, number_first());
 		set->node.index = i;
-		team_set_settle(set);
 		team_set_put(arena, set);
 	}
 }
@@ -133,7 +135,7 @@ rebuild_privates(struct lend_arena *arena)
 			continue;
 		if (load_relaxed(&loan->number) == 0)
 			store_relaxed(&loan->number,
-				      number_first(i) | NUMBER_PRIVATE |
+				      number_first() | NUMBER_PRIVATE |
 				      NUMBER_OUT);
 		loan->node.index = i;
 		private_settle(arena, private);
@@ -150,20 +152,6 @@ rebuild_arena(struct lend_arena *arena)
 	rebuild_slots(arena);
 	rebuild_sets(arena);
 	rebuild_privates(arena);
-}
-
-static void
-prepare(void)
-{
-	reclaim_fork_prepare();
-	gate_close();
-}
-
-static void
-parent(void)
-{
-	gate_open();
-	reclaim_fork_parent();
 }
 
 static void
@@ -192,5 +180,5 @@ fork_init(void)
 {
 	if (!lend__conf.fork)
 		return 0;
-	return -pthread_atfork(prepare, parent, child);
+	return -pthread_atfork(gate_close, gate_open, child);
 }

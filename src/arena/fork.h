@@ -2,8 +2,8 @@
 /*
  * fork(2): a child may use every arena that its parent had.
  *
- *   prepare   hold RCU, close the gate (no extent changes hands)
- *   parent    let go
+ *   prepare   close the gate: no extent changes hands
+ *   parent    open it
  *   child     the forking thread is the only one: its loans stay as they
  *             are; every stack is rebuilt from the registries, all loans of
  *             other threads are settled and counted as abandoned

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fork gate: the only lock of the library, and one that is never taken
- * to lend.
+ * The fork gate: a lock that is never taken to lend.
  *
  * A child of fork(2) sees the other threads' work in whatever state it was.
  * Words of the lock-free protocols can be rebuilt from the registries; an
@@ -13,9 +12,7 @@
  * waiting by a stream of growth.  Hence passing must not nest.
  *
  * Order: RCU first, then the gate, as callers may be inside read sections of
- * their own.  So nobody waits for a grace period behind the gate, or enters
- * the thread's first read section there, and fork(2) holds RCU before it
- * closes the gate.
+ * their own.  So nobody waits for a grace period behind the gate.
  */
 #ifndef LEND_ARENA_GATE_H
 #define LEND_ARENA_GATE_H

@@ -304,6 +304,9 @@ run(struct lend_arena *arena, struct growth *growth)
 	if (!arena || account_reserve(arena, after))
 		return run_beside(arena, growth, after, before);
 	if (keeps_content(growth)) {
+		/* A shrinkage is not worth what others have idle. */
+		if (after < before)
+			return -EDQUOT;
 		trim(arena);
 		return account_reserve(arena, after) ?
 		       run_beside(arena, growth, after, before) : -EDQUOT;

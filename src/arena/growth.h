@@ -76,4 +76,15 @@ int growth_run(struct lend_arena *arena, struct growth *growth);
 /* Releases the buffer's extent; its account is the caller's. */
 void buf_release(struct lend_arena *arena, struct page_buf *buf);
 
+/* Moves the extent, if any, to a buffer that is empty. */
+static inline void
+buf_move(struct page_buf *to, struct page_buf *from)
+{
+	/* Relaxed: the holder is alone; see bufs.h. */
+	store_relaxed(&to->start, buf_start(from));
+	store_relaxed(&to->bytes, buf_bytes(from));
+	store_relaxed(&from->start, NULL);
+	store_relaxed(&from->bytes, 0);
+}
+
 #endif

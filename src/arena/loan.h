@@ -2,15 +2,15 @@
 /*
  * Loan numbers: which loan of an arena a handle stands for.
  *
- *   63            22 21     2  1        0
- *   [ count (42)   ][ index  ][ private ][ out ]
+ *   63             2  1        0
+ *   [ count (62)    ][ private ][ out ]
  *
  * `out` tells a team set that is lent from an idle one; worker loans have a
  * word of their own for that.
  *
  * Each slot, private loan and team set counts its loans in a number of its
- * own, which names it by index: of all handles ever given out by one arena no
- * two are equal until a count wraps (2^42 loans of one slot).
+ * own.  A handle says which one it is of, so of all handles ever given out by
+ * one arena no two are equal: 2^62 loans do not wrap in a century.
  */
 #ifndef LEND_ARENA_LOAN_H
 #define LEND_ARENA_LOAN_H
@@ -23,26 +23,19 @@
 
 #define NUMBER_OUT	((uint64_t)1)	/* always set in a handle's */
 #define NUMBER_PRIVATE	((uint64_t)2)	/* a re-entrant worker loan */
-#define NUMBER_SHIFT	2
-#define NUMBER_STRIDE	((uint64_t)1 << (NUMBER_SHIFT + REGISTRY_INDEX_BITS))
+#define NUMBER_STRIDE	((uint64_t)4)
 
 /* The number before the first loan. */
 static inline uint64_t
-number_first(uint32_t index)
+number_first(void)
 {
-	return (uint64_t)index << NUMBER_SHIFT;
+	return NUMBER_STRIDE;
 }
 
 static inline bool
 number_is_out(uint64_t number)
 {
 	return number & NUMBER_OUT;
-}
-
-static inline uint32_t
-number_index(uint64_t number)
-{
-	return (uint32_t)(number >> NUMBER_SHIFT) & (REGISTRY_MAX - 1);
 }
 
 /* The number of the next worker loan. */

@@ -25,7 +25,7 @@ acquire(struct lend_arena *arena, struct private_loan **found)
 		if (!error)
 			/* Relaxed, here and below: the owner is alone. */
 			store_relaxed(&((struct loan *)node)->number,
-				      number_first(node->index) |
+				      number_first() |
 				      NUMBER_PRIVATE | NUMBER_OUT);
 		gate_leave();
 	}

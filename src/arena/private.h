@@ -2,7 +2,8 @@
 /*
  * Private worker loans: what a re-entrant checkout gets.  Their buffers are
  * allocated for the loan and freed at its return; they are not in the arena's
- * accounts, not under its limit and not traced.  Nesting has no depth limit.
+ * accounts, not under its limit and not traced.  Nesting has no
+ * depth limit but that of a registry (2^20 at once in an arena).
  *
  * Synchronization: the head (loan.h) is atomic, the buffers are the owner's
  * alone while the loan is out; an idle one is on the arena's stack.

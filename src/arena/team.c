@@ -2,6 +2,7 @@
 #include "arena/team.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include <lend/team.h>
 
@@ -14,25 +15,34 @@
 #include "sync/barrier.h"
 #include "sync/stack.h"
 
+/*
+ * The barriers are not the user's to read, and a party may be on its way out
+ * of one when its team's lease is returned.
+ */
 static void
 set_poison(const struct team_set *set, void (*mark)(void *, size_t))
 {
-	const struct page_buf *const buf[] = {
-		&set->panel, &set->scatter, &set->barrier
-	};
+	const struct page_buf *const buf[] = { &set->panel, &set->scatter };
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 2; i++)
 		if (buf_bytes(buf[i]))
 			mark(buf_start(buf[i]), buf_bytes(buf[i]));
 }
 
 void
-team_set_release(struct lend_arena *arena, struct team_set *set)
+team_set_empty(struct team_set *set, struct team_storage *storage)
 {
-	buf_release(arena, &set->panel);
-	buf_release(arena, &set->scatter);
-	buf_release(arena, &set->barrier);
+	buf_move(&storage->buf[0], &set->panel);
+	buf_move(&storage->buf[1], &set->scatter);
+	buf_move(&storage->buf[2], &set->barrier);
 	team_set_settle(set);
+}
+
+void
+team_storage_release(struct lend_arena *arena, struct team_storage *storage)
+{
+	for (int i = 0; i < 3; i++)
+		buf_release(arena, &storage->buf[i]);
 }
 
 static int
@@ -72,10 +82,14 @@ static int
 set_grow(struct lend_arena *arena, struct team_set *set,
 	 const struct lend_req *req)
 {
+	void *barriers = buf_start(&set->barrier);
 	int error = set_try_grow(arena, set, req, false);
 
 	if (error == -EDQUOT)
 		error = set_try_grow(arena, set, req, true);
+	/* The first meeting of each is as good as any, but must be known. */
+	if (buf_start(&set->barrier) != barriers)
+		memset(buf_start(&set->barrier), 0, buf_bytes(&set->barrier));
 	team_set_settle(set);
 	return error;
 }
@@ -96,7 +110,7 @@ set_new(struct lend_arena *arena, const struct lend_req *req,
 	if (!error)
 		/* Relaxed: the taker is alone with it. */
 		store_relaxed(&((struct team_set *)*node)->number,
-			      number_first((*node)->index));
+			      number_first());
 	gate_leave();
 	return error;
 }
@@ -221,9 +235,12 @@ lend_team_panel(lend_arena *arena, struct lend_team *lease, size_t bytes)
 
 	if (unlikely(error))
 		return error;
-	if (likely(bytes <= lease->panel_capacity))
-		return 0;
-	return panel_grow(arena, lease, set, bytes);
+	if (unlikely(bytes > buf_bytes(&set->panel)))
+		return panel_grow(arena, lease, set, bytes);
+	/* A copy of the lease may have grown it. */
+	lease->panel = buf_start(&set->panel);
+	lease->panel_capacity = buf_bytes(&set->panel);
+	return 0;
 }
 
 /* The account follows at the return. */
@@ -275,7 +292,8 @@ lend_team_scatter_shrink(lend_arena *arena, struct lend_team *lease)
 	error = growth_run(arena, &growth);
 	if (!error)
 		refill_scatter(lease, set);
-	return error;
+	/* No room for the move: the storage stays until the return. */
+	return error == -EDQUOT ? 0 : error;
 }
 
 int

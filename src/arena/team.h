@@ -15,7 +15,8 @@
  * one lease exactly one does, and it alone may push.
  *
  * A new set is made only when both stacks were seen empty, so there are never
- * more sets than there were leases and calls (take, trim) at once.
+ * more sets than there were leases and calls (take, or a trim for the length
+ * of a few instructions) at once.
  */
 #ifndef LEND_ARENA_TEAM_H
 #define LEND_ARENA_TEAM_H
@@ -24,8 +25,16 @@
 #include "base/assert.h"
 #include "sync/stack.h"
 
-/* Releases all storage of a set that the caller has in hand. */
-void team_set_release(struct lend_arena *arena, struct team_set *set);
+/* What a set has held, on its way out. */
+struct team_storage {
+	struct page_buf buf[3];
+};
+
+/* Empties a set that the caller has in hand, and settles its account. */
+void team_set_empty(struct team_set *set, struct team_storage *storage);
+/* Inside the gate. */
+void team_storage_release(struct lend_arena *arena,
+			  struct team_storage *storage);
 /* Makes the account of such a set what its storage is. */
 static inline void
 team_set_settle(struct team_set *set)

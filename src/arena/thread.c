@@ -30,17 +30,14 @@ thread_is_over(void)
 static void
 settle_all_privates(void)
 {
-	directory_hold();
 	for (uint32_t i = 0; i < directory_count(); i++) {
 		struct lend_arena *arena = directory_at(i);
 
 		if (arena)
 			private_abandon(arena, thread_self());
 	}
-	directory_release();
 }
 
-/* Inside a read section. */
 static void
 settle_slots(const struct thread *thread)
 {
@@ -57,33 +54,24 @@ settle_slots(const struct thread *thread)
 	}
 }
 
-/* The thread's first round of destructors. */
-static void
-end_first(void)
-{
-	struct thread ended = lend__thread;
-
-	reclaim_read_begin();
-	gate_enter();
-	settle_slots(&ended);
-	lend__thread.length = 0;
-	lend__thread.table = over;
-	pages_free(ended.table, ended.length * sizeof(*ended.table));
-	gate_leave();
-	reclaim_read_end();
-}
-
 static void
 thread_end(void *unused)
 {
+	struct thread ended = lend__thread;
+
 	(void)unused;
-	if (!thread_is_over()) {
-		end_first();
-		return;
-	}
+	reclaim_read_begin();
 	gate_enter();
-	settle_all_privates();
+	if (thread_is_over())
+		settle_all_privates();
+	else
+		settle_slots(&ended);
+	lend__thread.length = 0;
+	lend__thread.table = over;
+	if (ended.length)
+		pages_free(ended.table, ended.length * sizeof(*ended.table));
 	gate_leave();
+	reclaim_read_end();
 }
 
 int
@@ -117,9 +105,6 @@ table_reach(uint32_t index)
 		memcpy(table, thread->table,
 		       thread->length * sizeof(*table));
 		pages_free(thread->table, thread->length * sizeof(*table));
-	} else if (pthread_setspecific(key, thread)) {
-		pages_free(table, length * sizeof(*table));
-		return -ENOMEM;
 	}
 	thread->table = table;
 	thread->length = length;
@@ -133,6 +118,9 @@ thread_attach(struct lend_arena *arena, struct slot **slot)
 
 	if (thread_is_over())
 		return -ESRCH;
+	/* Before the gate: it may call the program's malloc. */
+	if (lend__thread.length == 0 && pthread_setspecific(key, over))
+		return -ENOMEM;
 	gate_enter();
 	error = table_reach(arena->index);
 	if (!error)

@@ -42,8 +42,9 @@ trim_slots(struct lend_arena *arena)
 }
 
 /*
- * One set in hand at a time: a take meanwhile finds the others, so sets stay
- * bounded by the calls at once, the trimmer counting as one of them.
+ * One set in hand at a time, and its storage is released after it was put
+ * among the spare ones: a take meanwhile finds it, so sets stay bounded by the
+ * calls at once.
  */
 static void
 trim_sets(struct lend_arena *arena)
@@ -52,11 +53,13 @@ trim_sets(struct lend_arena *arena)
 
 	for (uint32_t i = 0; i < sets; i++) {
 		struct node *node = stack_pop(&arena->idle_sets, &arena->sets);
+		struct team_storage storage;
 
 		if (!node)
 			return;
-		team_set_release(arena, (struct team_set *)node);
+		team_set_empty((struct team_set *)node, &storage);
 		stack_push(&arena->spare_sets, node);
+		team_storage_release(arena, &storage);
 	}
 }
 

@@ -92,7 +92,7 @@ worker_slot_join(struct lend_arena *arena, struct slot **found)
 			return error;
 		/* Relaxed: the owner alone writes it. */
 		store_relaxed(&((struct loan *)node)->number,
-			      number_first(node->index) | NUMBER_OUT);
+			      number_first() | NUMBER_OUT);
 	}
 	slot = (struct slot *)node;
 	slot->nested = 0;
@@ -348,7 +348,7 @@ lend_worker_scatter_resize(lend_arena *arena, struct lend_worker *loan,
 		return error;
 	error = growth_run(slot ? arena : NULL, &growth);
 	/* After a failure too: see growth.h. */
-	if (slot)
+	if (slot && growth.steps)
 		slot_lend(slot, bufs, SLOT_GROWN);
 	loan->scatter = buf_start(&bufs->scatter);
 	loan->scatter_capacity = buf_elements(&bufs->scatter);
@@ -359,14 +359,15 @@ lend_worker_scatter_resize(lend_arena *arena, struct lend_worker *loan,
 
 struct guard {
 	lend_arena *arena;
-	struct lend_worker loan;
+	struct lend_worker loan;	/* the callback's to write to */
+	struct lend_worker kept;
 };
 
 static inline HOT void
 guard_end(struct guard *guard)
 {
 	/* The callback may have returned the loan itself: no error here. */
-	(void)give_loan_back(guard->arena, &guard->loan);
+	(void)give_loan_back(guard->arena, &guard->kept);
 }
 
 int
@@ -387,6 +388,9 @@ lend_with_worker(lend_arena *arena, const struct lend_req *req,
 	if (error)
 		return error;
 	guard.arena = arena;
+	guard.kept.place = guard.loan.place;
+	guard.kept.key = guard.loan.key;
+	guard.kept.number = guard.loan.number;
 	fn(&guard.loan, ctx);
 	return 0;
 }

@@ -136,7 +136,10 @@ conf_parse(struct conf *conf, const char *text)
 	conf->membarrier = true;
 	conf->fork = true;
 	while (text && *text) {
-		size_t length = strcspn(text, ",");
+		size_t length;
+
+		text += strspn(text, " ");
+		length = strcspn(text, ",");
 
 		if (length)
 			parse_pair(conf, (struct span){ text, length });

@@ -24,8 +24,10 @@
 #include "base/os.h"
 #include "mem/backend.h"
 
+#ifndef LEND_MODEL
 _Static_assert(sizeof(struct address_chunk) == LEND_PAGE,
 	       "a chunk is one page");
+#endif
 
 /* The chunk after this one, a new one where there is none; null: no memory. */
 static struct address_chunk *

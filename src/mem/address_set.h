@@ -12,9 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* With the link they fill a page.  The model has fewer. */
+#ifndef ADDRESSES_PER_CHUNK
 #define ADDRESSES_PER_CHUNK 511
+#endif
 
-/* One page. */
 struct address_chunk {
 	_Atomic(uintptr_t) slot[ADDRESSES_PER_CHUNK];	/* 0: empty */
 	_Atomic(struct address_chunk *) next;		/* set once */

@@ -30,6 +30,7 @@
 #include "base/atomic.h"
 #include "base/os.h"
 #include "base/util.h"
+#include "mem/address_set.h"
 #include "mem/poison.h"
 
 #define unused __attribute__((unused))
@@ -115,6 +116,9 @@ static bool
 hook_purge_forced(unused extent_hooks_t *hooks, void *p, unused size_t size,
 		  size_t offset, size_t length, unused unsigned arena)
 {
+	/* Scrubbing may write, in want of a system that purges. */
+	if (unlikely(lend__poison))
+		poison_lent((char *)p + offset, length);
 	scrub((char *)p + offset, length);
 	return false;
 }
@@ -275,6 +279,35 @@ jemalloc_extent_size(size_t bytes)
 	return nallocx(bytes, flags_of(bytes));
 }
 
+/*
+ * Extents that jemalloc would not take from our arena: on a thread whose
+ * jemalloc data is gone already (a late destructor) it ignores the arena that
+ * it is told, and would hand out the program's old heap.
+ */
+static struct address_set astray;
+
+static bool
+is_of(void *p, unsigned arena)
+{
+	unsigned found = 0;
+	size_t length = sizeof found;
+
+	return !mallctl("arenas.lookup", &found, &length, &p, sizeof p) &&
+	       found == arena;
+}
+
+static void *
+map_astray(size_t size)
+{
+	void *p = os_map_aligned(size, LEND_PAGE);
+
+	if (p && !address_set_add(&astray, p)) {
+		os_unmap(p, size);
+		return NULL;
+	}
+	return p;
+}
+
 static void *
 jemalloc_extent_alloc(size_t size)
 {
@@ -284,6 +317,10 @@ jemalloc_extent_alloc(size_t size)
 	if (arena == 0)
 		return NULL;
 	p = mallocx(size, flags_of(size) | MALLOCX_ARENA(arena - 1));
+	if (p && unlikely(!is_of(p, arena - 1))) {
+		dallocx(p, MALLOCX_TCACHE_NONE);
+		p = map_astray(size);
+	}
 	if (p && unlikely(lend__poison))
 		poison_lent(p, size);
 	return p;
@@ -292,6 +329,10 @@ jemalloc_extent_alloc(size_t size)
 static void
 jemalloc_extent_free(void *p, size_t size)
 {
+	if (address_set_remove(&astray, p)) {
+		os_unmap(p, size);
+		return;
+	}
 	scrub(p, size);
 	/* Its addresses stay ours: a stale pointer is still reported. */
 	if (unlikely(lend__poison))

@@ -32,14 +32,17 @@ struct lend_barrier {
 	_Atomic(uint32_t) phase;
 };
 
-/* The caller is alone. */
+/*
+ * A barrier that was zero at first, for a new team.  Nobody may arrive
+ * meanwhile; a party of the last team may still be leaving, so the phase goes
+ * on from where it is.
+ */
 static inline void
 barrier_init(struct lend_barrier *barrier, uint32_t parties)
 {
 	barrier->parties = parties;
-	/* Relaxed: alone; the team learns of it with its lease. */
+	/* Relaxed: the team learns of it with its lease. */
 	store_relaxed(&barrier->arrived, 0);
-	store_relaxed(&barrier->phase, 0);
 }
 
 #endif

@@ -6,10 +6,12 @@
 #include <lend/team.h>
 #include <lend/worker.h>
 
+#include "base/assert.h"
 #include "base/atomic.h"
 #include "base/os.h"
 #include "base/util.h"
 #include "mem/backend.h"
+#include "sync/reclaim.h"
 
 struct lend_workspace {
 	lend_arena *arena;
@@ -76,6 +78,9 @@ lend_workspace_create(lend_workspace **made, const struct lend_req *req,
 	if (!made)
 		return -EINVAL;
 	error = lend_req_bytes(req, &bytes);
+	/* What is made could not be unmade. */
+	if (!error && reclaim_reading())
+		error = -EDEADLK;
 	if (!error)
 		error = lend_arena_create(&arena, options);
 	if (error)
@@ -83,10 +88,10 @@ lend_workspace_create(lend_workspace **made, const struct lend_req *req,
 	ws = pages_alloc(sizeof(*ws));
 	error = ws ? warm(arena, req) : -ENOMEM;
 	if (error) {
-		/* Nothing is out, so this fails inside an RCU section alone. */
-		int leaked = lend_arena_destroy(arena);
+		/* Nothing is out, so it cannot fail. */
+		int none = lend_arena_destroy(arena);
 
-		(void)leaked;
+		lend_check(none == 0);
 		if (ws)
 			pages_free(ws, sizeof(*ws));
 		return error;
@@ -162,6 +167,9 @@ lend_workspace_prepare_for(lend_workspace *ws, const struct lend_exec *exec)
 	if (!ws || !exec)
 		return -EINVAL;
 	budget = lend_exec_budget(exec);
+	error = warm_team(ws->arena, &ws->req);
+	if (error)
+		return error;
 	error = lend_exec_broadcast(exec, warm_one, &warming);
 	/* It cannot co-schedule from here: the caller's slot has to do. */
 	if (error == -EPERM || error == -EDEADLK)

@@ -11,7 +11,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <urcu-bp.h>
+#include <urcu/urcu-mb.h>
 
 #include "arena/directory.h"
 #include "support/crew.h"
@@ -202,12 +202,14 @@ START_TEST(destroy_inside_a_read_section_is_refused)
 	int inner, outer;
 
 	lend_once(arena);
-	rcu_read_lock();
-	rcu_read_lock();
+	urcu_mb_register_thread();
+	urcu_mb_read_lock();
+	urcu_mb_read_lock();
 	inner = lend_arena_destroy(arena);
-	rcu_read_unlock();
+	urcu_mb_read_unlock();
 	outer = lend_arena_destroy(arena);
-	rcu_read_unlock();
+	urcu_mb_read_unlock();
+	urcu_mb_unregister_thread();
 	ck_assert_int_eq(inner, -EDEADLK);
 	ck_assert_int_eq(outer, -EDEADLK);
 	lend_once(arena);

@@ -209,7 +209,7 @@ END_TEST
 START_TEST(unknown_key_is_refused)
 {
 	static const char *const texts[] = {
-		"colour:red", "LIMIT:1", "limi:1", "limits:1", " limit:1",
+		"colour:red", "LIMIT:1", "limi:1", "limits:1", "limit :1",
 		"limit :1", "stats-print:true", "backends:mmap",
 	};
 

@@ -25,6 +25,7 @@
 #include "mem/poison.h"
 #include "support/fault.h"
 #include "support/process.h"
+#include "support/scale.h"
 #include "support/suite.h"
 
 static const struct backend *const backends[] = {
@@ -297,50 +298,80 @@ START_TEST(set_without_memory_refuses)
 }
 END_TEST
 
-static struct address_set shared_set;
+enum { ADDERS = 4, ADDRESSES = 50 };
 
-struct set_work {
-	size_t first;
+/* One set per round, all but full of other addresses in its first chunk. */
+struct contest {
+	struct address_set *set;
+	unsigned rounds;
+	_Atomic(unsigned) here;	/* threads that came to a round, of all rounds */
+};
+
+struct adder {
+	struct contest *contest;
+	size_t first;		/* of its own addresses */
 	size_t lost;
 };
 
-/* Each thread owns 400 addresses: three threads need a second chunk. */
-static void *
-use_set(void *arg)
+/* Nobody adds before all are here, so that they want the same slots. */
+static void
+start_together(struct contest *contest, unsigned round)
 {
-	struct set_work *work = arg;
-	size_t round, i;
+	/* Relaxed: the sets were made before the threads. */
+	fetch_add_relaxed(&contest->here, 1);
+	while (load_relaxed(&contest->here) < (round + 1) * ADDERS)
+		os_yield();
+}
 
-	for (round = 0; round < 20; round++) {
-		for (i = 0; i < 400; i++)
-			work->lost += !address_set_add(&shared_set,
-						       address(work->first + i));
-		for (i = 0; i < 400; i++)
-			work->lost += !address_set_remove(&shared_set,
-							  address(work->first +
-								  399 - i));
+static void *
+add_and_remove(void *arg)
+{
+	struct adder *adder = arg;
+	struct address_set *set;
+	unsigned round;
+	size_t i;
+
+	for (round = 0; round < adder->contest->rounds; round++) {
+		set = &adder->contest->set[round];
+		start_together(adder->contest, round);
+		for (i = 0; i < ADDRESSES; i++)
+			adder->lost +=
+				!address_set_add(set,
+						 address(adder->first + i));
+		for (i = 0; i < ADDRESSES; i++)
+			adder->lost +=
+				!address_set_remove(set,
+						    address(adder->first + i));
 	}
 	return NULL;
 }
 
 START_TEST(set_is_shared_by_threads)
 {
-	enum { N = 4 };
-	struct set_work work[N];
-	pthread_t thread[N];
-	size_t i;
+	struct contest contest = { .rounds = scale(400) };
+	struct adder adder[ADDERS];
+	pthread_t thread[ADDERS];
+	size_t size = contest.rounds * sizeof *contest.set, i, j;
 
 	use_mmap();
-	for (i = 0; i < N; i++) {
-		work[i] = (struct set_work){ i * 1000, 0 };
-		ck_assert_int_eq(pthread_create(&thread[i], NULL, use_set,
-						&work[i]), 0);
+	contest.set = pages_alloc(size);
+	ck_assert_ptr_nonnull(contest.set);
+	for (i = 0; i < contest.rounds; i++)
+		for (j = ADDRESSES; j < ADDRESSES_PER_CHUNK; j++)
+			address_set_add(&contest.set[i], address(j));
+	for (i = 0; i < ADDERS; i++) {
+		adder[i] = (struct adder){ &contest, 1000 * (i + 1), 0 };
+		ck_assert_int_eq(pthread_create(&thread[i], NULL,
+						add_and_remove, &adder[i]), 0);
 	}
-	for (i = 0; i < N; i++)
+	for (i = 0; i < ADDERS; i++)
 		ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
-	for (i = 0; i < N; i++)
-		ck_assert_uint_eq(work[i].lost, 0);
-	ck_assert_uint_eq(load_relaxed(&shared_set.count), 0);
+	for (i = 0; i < ADDERS; i++)
+		ck_assert_uint_eq(adder[i].lost, 0);
+	for (i = 0; i < contest.rounds; i++)
+		ck_assert_uint_eq(load_relaxed(&contest.set[i].count),
+				  ADDRESSES_PER_CHUNK - ADDRESSES);
+	pages_free(contest.set, size);
 }
 END_TEST
 

@@ -66,22 +66,25 @@ END_TEST
 
 START_TEST(map_aligned_is_aligned_and_trimmed)
 {
+	/* One after the other: what is cut off is before it, then behind. */
 	static const size_t aligns[] = {
-		LEND_PAGE, 16 * LEND_PAGE, LEND_HUGE_PAGE, 256 * MIB
+		LEND_PAGE, 16 * LEND_PAGE, LEND_HUGE_PAGE,
+		256 * MIB, 256 * MIB, 256 * MIB, 256 * MIB
 	};
+	enum { N = sizeof aligns / sizeof aligns[0] };
 	size_t before = process_mapped(), size = 5 * LEND_PAGE, i;
-	char *p[4];
+	char *p[N];
 
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < N; i++) {
 		p[i] = os_map_aligned(size, aligns[i]);
 		ck_assert_ptr_nonnull(p[i]);
 		ck_assert_uint_eq((uintptr_t)p[i] % aligns[i], 0);
 		ck_assert(all_zero(p[i], size));
 		memset(p[i], 1, size);
 	}
-	/* Of the 256 MiB that it looked for, none is left. */
+	/* Of the 256 MiB that it looked in, none is left. */
 	ck_assert_uint_lt(process_mapped(), before + 128 * MIB);
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < N; i++)
 		os_unmap(p[i], size);
 }
 END_TEST
@@ -340,6 +343,7 @@ END_TEST
 START_TEST(complaint_is_written)
 {
 	char text[1024], longer[1000];
+	size_t length;
 
 	capture_begin();
 	errno = UNTOUCHED;
@@ -349,11 +353,15 @@ START_TEST(complaint_is_written)
 	ck_assert_str_eq(text, "one of 7\n");
 	memset(longer, 'x', sizeof longer);
 	longer[sizeof longer - 1] = '\0';
+	memset(text, 'y', sizeof text);
 	capture_begin();
 	os_complain("%s", longer);
 	capture_end(text, sizeof text);
-	ck_assert_uint_eq(strspn(text, "x"), strlen(text));
-	ck_assert_uint_gt(strlen(text), 400);
+	length = strlen(text);
+	ck_assert_uint_eq(strspn(text, "x"), length);
+	ck_assert_uint_gt(length, 400);
+	/* No zero of its own, and nothing beyond, was written. */
+	ck_assert_int_eq(text[length + 1], 'y');
 }
 END_TEST
 

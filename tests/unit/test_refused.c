@@ -352,10 +352,6 @@ child_trims(void *arg)
 	return 0;
 }
 
-/*
- * It does not come to a destroy: liburcu, which asked at its start, ends the
- * process when it is refused later.
- */
 static int
 refused_later(void *arg)
 {
@@ -371,6 +367,9 @@ refused_later(void *arg)
 	demand(process_child(child_trims, arena) == 0);
 	/* One that is made now does not fare better, or worse. */
 	sets_alone_are_trimmed(warm_arena(0));
+	/* Its end does not need the barrier. */
+	demand(lend_arena_destroy(arena) == 0);
+	demand(lend_arena_destroy(limited) == 0);
 	return 0;
 }
 
