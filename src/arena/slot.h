@@ -117,20 +117,43 @@ slot_lent(struct slot *slot)
 }
 
 /*
- * Owner: marks the slot busy and takes its idle buffers; null: none, the loan
- * begins anew with buffers of its choice.  Unless it uses those that are in
- * place as they are, the caller says what it has by slot_lend().
+ * Owner: marks the slot busy and looks whether a trimmer is about.  True: the
+ * loan is fast, and what is in place is its own.  False: it takes them.
+ */
+static inline bool
+slot_begin(struct slot *slot, _Atomic(uint32_t) *trimmers)
+{
+	SLOT_MARK_BUSY(slot);
+	return likely(SLOT_TRIMMERS(trimmers) == 0);
+}
+
+/* Owner, fast: its idle buffers; null: none. */
+static inline struct bufs *
+slot_in_place(struct slot *slot)
+{
+	/* Relaxed: ours since the last return, or see SLOT_TRIMMERS. */
+	return load_relaxed(&slot->bufs);
+}
+
+/* Owner, slow: the same, taken away. */
+static inline struct bufs *
+slot_take(struct slot *slot)
+{
+	slot->loan.flags = SLOT_SLOW;
+	/* Acquire: pairs with the release of a return in slow form. */
+	return exchange_acquire(&slot->bufs, NULL);
+}
+
+/*
+ * Owner: the three in one.  Null: the loan begins anew with buffers of its
+ * choice.  Unless it uses those that are in place as they are, the caller says
+ * what it has by slot_lend().
  */
 static inline struct bufs *
 slot_checkout(struct slot *slot, _Atomic(uint32_t) *trimmers)
 {
-	SLOT_MARK_BUSY(slot);
-	if (likely(SLOT_TRIMMERS(trimmers) == 0))
-		/* Relaxed: ours since the last return, or see SLOT_TRIMMERS */
-		return load_relaxed(&slot->bufs);
-	slot->loan.flags = SLOT_SLOW;
-	/* Acquire: pairs with the release of a return in slow form. */
-	return exchange_acq_rel(&slot->bufs, NULL);
+	return slot_begin(slot, trimmers) ? slot_in_place(slot) :
+	       slot_take(slot);
 }
 
 /* Owner, loan out: it has these buffers, and a return that does `flags`. */
@@ -202,7 +225,7 @@ slot_reclaim(struct slot *slot)
 	if (load_acquire(&slot->loan.busy))
 		return NULL;
 	/* Acquire: pairs with the release in slot_return. */
-	bufs = exchange_acq_rel(&slot->bufs, NULL);
+	bufs = exchange_acquire(&slot->bufs, NULL);
 	if (!bufs)
 		return NULL;
 	bytes = bufs_bytes(bufs);

@@ -12,6 +12,8 @@
 #include "sync/stack.h"
 
 #define HOT __attribute__((always_inline))
+/* So that a hot path does not begin at the end of a line (0.2 ns). */
+#define ALIGNED __attribute__((aligned(64)))
 #define COLD __attribute__((noinline, cold))
 
 /* Poisons or unpoisons all three. */
@@ -235,9 +237,11 @@ checkout(lend_arena *arena, const struct lend_req *req,
 	if (unlikely(!req) || unlikely(loan_is_out(&slot->loan)) ||
 	    unlikely(!loan))
 		return checkout_otherwise(arena, slot, req, loan);
-	bufs = slot_checkout(slot, &arena->trimmers);
-	if (unlikely(!bufs) || unlikely(slot->loan.flags) ||
-	    unlikely(lend__poison) ||
+	if (unlikely(!slot_begin(slot, &arena->trimmers)))
+		return checkout_slowly(arena, slot, slot_take(slot), req,
+				       loan);
+	bufs = slot_in_place(slot);
+	if (unlikely(!bufs) || unlikely(lend__poison) ||
 	    unlikely(buf_bytes(&bufs->a) < req->a_bytes) ||
 	    unlikely(buf_bytes(&bufs->tile) < req->tile_bytes) ||
 	    unlikely(buf_elements(&bufs->scatter) < req->worker_scatter))
@@ -246,7 +250,7 @@ checkout(lend_arena *arena, const struct lend_req *req,
 	return 0;
 }
 
-int
+ALIGNED int
 lend_worker_checkout(lend_arena *arena, const struct lend_req *req,
 		     struct lend_worker *loan)
 {
@@ -316,7 +320,7 @@ give_loan_back(lend_arena *arena, struct lend_worker *loan)
 	return 0;
 }
 
-int
+ALIGNED int
 lend_worker_return(lend_arena *arena, struct lend_worker *loan)
 {
 	return give_loan_back(arena, loan);
@@ -370,7 +374,7 @@ guard_end(struct guard *guard)
 	(void)give_loan_back(guard->arena, &guard->kept);
 }
 
-int
+ALIGNED int
 lend_with_worker(lend_arena *arena, const struct lend_req *req,
 		 lend_worker_fn *fn, void *ctx)
 {
