@@ -28,7 +28,7 @@ static const char usage[] =
 	"             [--realtime] [--quick]\n"
 	"\n"
 	"  --json FILE     write the figures there as well\n"
-	"  --peer LIBRARY  measure it as \"seed\"; it has the C ABI of peer.h\n"
+	"  --peer LIBRARY  measure it as \"peer\"; it has the C ABI of peer.h\n"
 	"                  (default: the environment's LEND_BENCH_PEER)\n"
 	"  --rounds N      rounds of each figure (default: 15, at most 64)\n"
 	"  --realtime      measure at real-time priority, where there is a\n"
@@ -162,7 +162,7 @@ main(int argc, char **argv)
 	int error = 0;
 
 	parse(argc, argv, &options);
-	contender_seed_library = options.peer;
+	contender_peer_library = options.peer;
 	contenders_open();
 	print_setting();
 	measure(&options);

@@ -47,28 +47,28 @@ struct contender contenders[CONTENDERS] = {
 		.trim = contender_lend_trim,
 		.sets = contender_lend_sets,
 	},
-	[SEED] = {
-		.name = "seed",
-		.open = contender_seed_open,
-		.close = contender_seed_close,
+	[PEER] = {
+		.name = "peer",
+		.open = contender_peer_open,
+		.close = contender_peer_close,
 		/* The callback form is the only one that it has. */
 		.loop = {
-			[LOOP_WORKER_CALLBACK] = contender_seed_callback,
-			[LOOP_WORKER_TOUCH] = contender_seed_touch,
-			[LOOP_TEAM] = contender_seed_team,
+			[LOOP_WORKER_CALLBACK] = contender_peer_callback,
+			[LOOP_WORKER_TOUCH] = contender_peer_touch,
+			[LOOP_TEAM] = contender_peer_team,
 		},
-		.stats = contender_seed_stats,
-		.trim = contender_seed_trim,
-		.sets = contender_seed_sets,
+		.stats = contender_peer_stats,
+		.trim = contender_peer_trim,
+		.sets = contender_peer_sets,
 	},
-	[SEED_INSIDE] = {
-		.name = "seed-inside",
-		.open = contender_seed_inside_open,
-		.close = contender_seed_inside_close,
+	[PEER_INSIDE] = {
+		.name = "peer-inside",
+		.open = contender_peer_inside_open,
+		.close = contender_peer_inside_close,
 		.loop = {
 			[LOOP_WORKER_CALLBACK] =
-				contender_seed_callback_inside,
-			[LOOP_TEAM] = contender_seed_team_inside,
+				contender_peer_callback_inside,
+			[LOOP_TEAM] = contender_peer_team_inside,
 		},
 	},
 	[MUTEX] = {

@@ -2,11 +2,11 @@
 /*
  * Who is measured.  Each contender does the same job per operation, and the
  * loop around it is compiled here, on the caller's side of the library's
- * boundary, for all of them but seed-inside, which tells what the seed's C ABI
+ * boundary, for all of them but peer-inside, which tells what the peer's C ABI
  * costs it.
  *
  *   contender_lend.c    lend, through its public functions
- *   contender_seed.c    a library with the C ABI of peer.h, where one is given
+ *   contender_peer.c    a library with the C ABI of peer.h, where one is given
  *   contender_mutex.c   the mutex reference, mutex_arena.h
  *   contender_tls.c     a bare thread-local look-up, tls.h: the floor
  *   contender_malloc.c  malloc and free per call, from several allocators
@@ -53,8 +53,8 @@ struct contender {
 
 enum contender_id {
 	LEND,
-	SEED,
-	SEED_INSIDE,	/* the loop inside its library */
+	PEER,
+	PEER_INSIDE,	/* the loop inside its library */
 	MUTEX,
 	TLS,
 	TLS_DEFAULT,
@@ -68,8 +68,8 @@ enum contender_id {
 
 extern struct contender contenders[CONTENDERS];
 
-/* The seed's library, or null; set it before contenders_open(). */
-extern const char *contender_seed_library;
+/* the peer's library, or null; set it before contenders_open(). */
+extern const char *contender_peer_library;
 
 void contenders_open(void);
 void contenders_close(void);
@@ -92,19 +92,19 @@ void contender_lend_stats(void *self);
 void contender_lend_trim(void *self);
 void contender_lend_sets(struct contender *self, size_t n);
 
-bool contender_seed_open(struct contender *self);
-void contender_seed_close(struct contender *self);
-/* Of the seed that is open already. */
-bool contender_seed_inside_open(struct contender *self);
-void contender_seed_inside_close(struct contender *self);
-uint64_t contender_seed_callback(void *self, const atomic_bool *stop);
-uint64_t contender_seed_callback_inside(void *self, const atomic_bool *stop);
-uint64_t contender_seed_team_inside(void *self, const atomic_bool *stop);
-uint64_t contender_seed_touch(void *self, const atomic_bool *stop);
-uint64_t contender_seed_team(void *self, const atomic_bool *stop);
-void contender_seed_stats(void *self);
-void contender_seed_trim(void *self);
-void contender_seed_sets(struct contender *self, size_t n);
+bool contender_peer_open(struct contender *self);
+void contender_peer_close(struct contender *self);
+/* Of the peer that is open already. */
+bool contender_peer_inside_open(struct contender *self);
+void contender_peer_inside_close(struct contender *self);
+uint64_t contender_peer_callback(void *self, const atomic_bool *stop);
+uint64_t contender_peer_callback_inside(void *self, const atomic_bool *stop);
+uint64_t contender_peer_team_inside(void *self, const atomic_bool *stop);
+uint64_t contender_peer_touch(void *self, const atomic_bool *stop);
+uint64_t contender_peer_team(void *self, const atomic_bool *stop);
+void contender_peer_stats(void *self);
+void contender_peer_trim(void *self);
+void contender_peer_sets(struct contender *self, size_t n);
 
 bool contender_mutex_open(struct contender *self);
 void contender_mutex_close(struct contender *self);

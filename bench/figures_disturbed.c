@@ -13,7 +13,7 @@
 #define EVERY_MS 1000000u
 
 /* The contenders that have accounts and can trim. */
-static const enum contender_id arenas[] = { LEND, SEED, MUTEX };
+static const enum contender_id arenas[] = { LEND, PEER, MUTEX };
 #define ARENAS ((int)(sizeof(arenas) / sizeof(arenas[0])))
 
 /* By contender's place in arenas[]. */
@@ -86,7 +86,7 @@ figure_stats(const struct figures_plan *plan)
 	report_ours(row, &figure.of[0]);
 	add_peers(row, &figure);
 	ratio = bench_ratio(&figure.of[1], &figure.of[0]);
-	report_ratio(row, "seed", &ratio);
+	report_ratio(row, "peer", &ratio);
 	report_aim(row, AIM_VALUE_AT_MOST, 2000);
 	report_note(row, "%zu slots, %zu sets, all idle",
 		    stats.slots_idle + stats.slots_out,

@@ -71,17 +71,17 @@ series(const struct cell *cell, bool cpu)
 }
 
 /*
- * Every contender's median.  The seed has no form of two calls: its callback
+ * Every contender's median.  the peer has no form of two calls: its callback
  * form stands in the worker's row too.
  */
 static void
 add_peers(struct report_row *row, const struct grid *grid, int t, bool cpu)
 {
-	for (int id = SEED; id < CONTENDERS; id++) {
+	for (int id = PEER; id < CONTENDERS; id++) {
 		const struct cell *cell = &grid->cell[id][t];
 		struct contender *c = &contenders[id];
 
-		if ((id == SEED || id == SEED_INSIDE) && grid == &worker)
+		if ((id == PEER || id == PEER_INSIDE) && grid == &worker)
 			cell = &callback.cell[id][t];
 		else if (grid == &callback && id > MUTEX)
 			continue;
@@ -95,18 +95,18 @@ static struct report_row *
 add_row(const struct figures_plan *plan, const struct grid *grid, int t,
 	const char *key, bool cpu)
 {
-	const struct grid *seeds = grid == &worker ? &callback : grid;
+	const struct grid *peers = grid == &worker ? &callback : grid;
 	const struct bench_series *ours =
 		series(&grid->cell[LEND][t], cpu);
 	struct bench_series ratio =
-		bench_ratio(series(&seeds->cell[SEED][t], cpu), ours);
+		bench_ratio(series(&peers->cell[PEER][t], cpu), ours);
 	struct report_row *row = report_add(key, plan->threads[t], "ns",
 					    cpu ? "cpu" : "wall");
 
 	row->form = grid == &callback ? "callback" : "calls";
 	report_ours(row, ours);
 	add_peers(row, grid, t, cpu);
-	report_ratio(row, "seed", &ratio);
+	report_ratio(row, "peer", &ratio);
 	if (bench_count(ours) < plan->rounds && !cpu)
 		report_note(row, "%d of %d rounds undisturbed",
 			    bench_count(ours), plan->rounds);
@@ -178,7 +178,7 @@ static void
 report_flatness(const struct figures_plan *plan, const struct grid *grid,
 		const char *key)
 {
-	const struct grid *seeds = grid == &worker ? &callback : grid;
+	const struct grid *peers = grid == &worker ? &callback : grid;
 	struct report_row *row;
 	int most = 1;
 
@@ -187,7 +187,7 @@ report_flatness(const struct figures_plan *plan, const struct grid *grid,
 	row = report_add(key, most, "x", "cpu");
 	row->form = "calls";
 	row->ours = flatness(plan, grid, LEND);
-	report_peer(row, "seed", flatness(plan, seeds, SEED));
+	report_peer(row, "peer", flatness(plan, peers, PEER));
 	report_peer(row, "mutex", flatness(plan, grid, MUTEX));
 	report_note(row, "largest / smallest median CPU time, 1 to %d threads",
 		    most);

@@ -172,7 +172,7 @@ print_row(const struct report_row *row)
 	       row->unit);
 	print_number(row->ours);
 	printf(" %16s", isnan(row->low) ? "-" : spread);
-	print_number(value_of(row, "seed"));
+	print_number(value_of(row, "peer"));
 	print_number(value_of(row, "mutex"));
 	print_number(row->ratio);
 	printf(" %-5s %-8s %s\n", row->against ? row->against : "",
@@ -183,7 +183,7 @@ static void
 print_figures(void)
 {
 	printf("%-20s %3s %-5s %-6s %8s %16s %8s %8s %8s %-5s %-8s %s\n",
-	       "figure", "thr", "", "unit", "lend", "spread", "seed", "mutex",
+	       "figure", "thr", "", "unit", "lend", "spread", "peer", "mutex",
 	       "ratio", "to", "aim", "");
 	for (int i = 0; i < n_rows; i++)
 		print_row(&rows[i]);
@@ -200,7 +200,7 @@ static void
 print_others(void)
 {
 	static const char *const other[] = {
-		"seed-inside", "tls", "tls-default", "glibc", "jemalloc",
+		"peer-inside", "tls", "tls-default", "glibc", "jemalloc",
 		"mimalloc", "tcmalloc", "tbb",
 	};
 	int n = (int)(sizeof(other) / sizeof(other[0]));

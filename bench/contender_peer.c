@@ -7,10 +7,10 @@
 #include "bench/peer.h"
 #include "bench/sanitized.h"
 
-const char *contender_seed_library;
+const char *contender_peer_library;
 
-/* There is one seed: its functions and its arena. */
-static struct peer_library seed;
+/* There is one peer: its functions and its arena. */
+static struct peer_library peer;
 static struct peer_request request;
 
 #define SYMBOL(name, needed) \
@@ -42,23 +42,23 @@ find_symbols(void *library)
 
 		if (!symbol && symbols[i].needed)
 			return false;
-		memcpy((char *)&seed + symbols[i].offset, &symbol,
+		memcpy((char *)&peer + symbols[i].offset, &symbol,
 		       sizeof(symbol));
 	}
 	return true;
 }
 
 bool
-contender_seed_open(struct contender *self)
+contender_peer_open(struct contender *self)
 {
 	void *library;
 
-	if (!contender_seed_library)
+	if (!contender_peer_library)
 		return contender_refuse(self, "no library given (--peer)");
 	if (BENCH_SANITIZED)
 		return contender_refuse(self, "a sanitizer is compiled in");
 	/* Never closed: its threads' destructors may run after us. */
-	library = dlopen(contender_seed_library, RTLD_NOW | RTLD_LOCAL);
+	library = dlopen(contender_peer_library, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return contender_refuse(self, "%s", dlerror());
 	if (!find_symbols(library))
@@ -71,28 +71,28 @@ contender_seed_open(struct contender *self)
 		.team_scatter = bench_req.team_scatter,
 		.barriers = bench_req.barriers,
 	};
-	self->state = seed.arena_new(0);
+	self->state = peer.arena_new(0);
 	return self->state || contender_refuse(self, "it made no arena");
 }
 
 void
-contender_seed_close(struct contender *self)
+contender_peer_close(struct contender *self)
 {
-	seed.arena_free(self->state);
+	peer.arena_free(self->state);
 }
 
 bool
-contender_seed_inside_open(struct contender *self)
+contender_peer_inside_open(struct contender *self)
 {
-	const struct contender *open = &contenders[SEED];
+	const struct contender *open = &contenders[PEER];
 
 	self->state = open->state;
-	return (open->present && seed.loop_worker && seed.loop_team) ||
-	       contender_refuse(self, "no seed, or it has no loops");
+	return (open->present && peer.loop_worker && peer.loop_team) ||
+	       contender_refuse(self, "no peer, or it has no loops");
 }
 
 void
-contender_seed_inside_close(struct contender *self)
+contender_peer_inside_close(struct contender *self)
 {
 	self->state = NULL;
 }
@@ -108,27 +108,27 @@ use(void *a, void *tile, int64_t *scatter, size_t capacity, void *ctx)
 }
 
 uint64_t
-contender_seed_callback(void *self, const atomic_bool *stop)
+contender_peer_callback(void *self, const atomic_bool *stop)
 {
 	struct peer_arena *arena = ((struct contender *)self)->state;
 	uint64_t n = 0;
 
 	do {
 		for (int i = 0; i < WORKER_BATCH; i++)
-			seed.with_worker(arena, &request, use, NULL);
+			peer.with_worker(arena, &request, use, NULL);
 		n += WORKER_BATCH;
 	} while (!bench_stopped(stop));
 	return n;
 }
 
 uint64_t
-contender_seed_callback_inside(void *self, const atomic_bool *stop)
+contender_peer_callback_inside(void *self, const atomic_bool *stop)
 {
 	struct peer_arena *arena = ((struct contender *)self)->state;
 	uint64_t n = 0;
 
 	do {
-		seed.loop_worker(arena, &request, WORKER_BATCH);
+		peer.loop_worker(arena, &request, WORKER_BATCH);
 		n += WORKER_BATCH;
 	} while (!bench_stopped(stop));
 	return n;
@@ -144,14 +144,14 @@ use_and_touch(void *a, void *tile, int64_t *scatter, size_t capacity,
 }
 
 uint64_t
-contender_seed_touch(void *self, const atomic_bool *stop)
+contender_peer_touch(void *self, const atomic_bool *stop)
 {
 	struct peer_arena *arena = ((struct contender *)self)->state;
 	uint64_t n = 0;
 
 	do {
 		for (int i = 0; i < WORKER_BATCH; i++)
-			seed.with_worker(arena, &request, use_and_touch, NULL);
+			peer.with_worker(arena, &request, use_and_touch, NULL);
 		n += WORKER_BATCH;
 	} while (!bench_stopped(stop));
 	return n;
@@ -161,34 +161,34 @@ static struct peer_lease *
 take(struct peer_arena *arena)
 {
 	struct peer_lease *lease =
-		seed.take_team(arena, &request, BENCH_PM, BENCH_PN);
+		peer.take_team(arena, &request, BENCH_PM, BENCH_PN);
 
-	bench_keep(seed.team_panel(lease, request.b_bytes));
+	bench_keep(peer.team_panel(lease, request.b_bytes));
 	return lease;
 }
 
 uint64_t
-contender_seed_team(void *self, const atomic_bool *stop)
+contender_peer_team(void *self, const atomic_bool *stop)
 {
 	struct peer_arena *arena = ((struct contender *)self)->state;
 	uint64_t n = 0;
 
 	do {
 		for (int i = 0; i < TEAM_BATCH; i++)
-			seed.team_drop(take(arena));
+			peer.team_drop(take(arena));
 		n += TEAM_BATCH;
 	} while (!bench_stopped(stop));
 	return n;
 }
 
 uint64_t
-contender_seed_team_inside(void *self, const atomic_bool *stop)
+contender_peer_team_inside(void *self, const atomic_bool *stop)
 {
 	struct peer_arena *arena = ((struct contender *)self)->state;
 	uint64_t n = 0;
 
 	do {
-		seed.loop_team(arena, &request, BENCH_PM, BENCH_PN,
+		peer.loop_team(arena, &request, BENCH_PM, BENCH_PN,
 			       TEAM_BATCH);
 		n += TEAM_BATCH;
 	} while (!bench_stopped(stop));
@@ -196,22 +196,22 @@ contender_seed_team_inside(void *self, const atomic_bool *stop)
 }
 
 void
-contender_seed_stats(void *self)
+contender_peer_stats(void *self)
 {
 	struct peer_accounts accounts =
-		seed.arena_stats(((struct contender *)self)->state);
+		peer.arena_stats(((struct contender *)self)->state);
 
 	bench_keep(&accounts);
 }
 
 void
-contender_seed_trim(void *self)
+contender_peer_trim(void *self)
 {
-	seed.trim(((struct contender *)self)->state);
+	peer.trim(((struct contender *)self)->state);
 }
 
 void
-contender_seed_sets(struct contender *self, size_t n)
+contender_peer_sets(struct contender *self, size_t n)
 {
 	struct peer_lease **lease = calloc(n, sizeof(lease[0]));
 
@@ -220,6 +220,6 @@ contender_seed_sets(struct contender *self, size_t n)
 	for (size_t i = 0; i < n; i++)
 		lease[i] = take(self->state);
 	for (size_t i = 0; i < n; i++)
-		seed.team_drop(lease[i]);
+		peer.team_drop(lease[i]);
 	free(lease);
 }
