@@ -60,8 +60,9 @@ private_checkout(struct lend_arena *arena, const struct lend_req *req,
 	number = number_next(load_relaxed(&private->loan.number));
 	store_relaxed(&private->loan.number, number);
 	store_relaxed(&private->loan.owner, thread_self());
-	store_relaxed(&private->loan.busy, 1);
 	private->loan.flags = LOAN_PRIVATE;
+	/* Release: pairs with the acquire in refusal(). */
+	store_release(&private->loan.busy, 1);
 	worker_fill(handle, arena, private, &private->bufs, number);
 	count(&arena->reentrant);
 	if (thread_is_over())

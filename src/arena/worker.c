@@ -284,9 +284,15 @@ refusal(const struct lend_arena *arena, const struct lend_worker *handle)
 		return -EALREADY;
 	if (handle->key != arena->key)
 		return -EXDEV;
-	/* Relaxed: out by another thread, or not: a glimpse decides. */
-	return load_relaxed(&loan->number) == handle->number &&
-	       loan_is_out(loan) ? -EPERM : -EALREADY;
+	/*
+	 * Acquire: pairs with the release in private_checkout.  Where another
+	 * thread has the object again, its number is seen with the mark.
+	 */
+	if (!load_acquire(&loan->busy))
+		return -EALREADY;
+	/* Relaxed: as above. */
+	return load_relaxed(&loan->number) == handle->number ? -EPERM :
+	       -EALREADY;
 }
 
 /* The loan says how: private, or a slot's whose buffers need a hand. */
