@@ -173,6 +173,7 @@ slot_settle(struct slot *slot, size_t before, size_t after)
 	if (after == before)
 		return;
 	if (!(slot->loan.flags & SLOT_SLOW)) {
+		lend_debug_check(load_relaxed(&slot->bytes) == before);
 		/* Relaxed: nobody else writes it; see the head comment. */
 		store_relaxed(&slot->bytes, after);
 		return;
