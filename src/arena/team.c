@@ -82,13 +82,16 @@ static int
 set_grow(struct lend_arena *arena, struct team_set *set,
 	 const struct lend_req *req)
 {
-	void *barriers = buf_start(&set->barrier);
+	void *start = buf_start(&set->barrier);
+	size_t bytes = buf_bytes(&set->barrier);
 	int error = set_try_grow(arena, set, req, false);
 
 	if (error == -EDQUOT)
 		error = set_try_grow(arena, set, req, true);
 	/* The first meeting of each is as good as any, but must be known. */
-	if (buf_start(&set->barrier) != barriers)
+	if (buf_bytes(&set->barrier) &&
+	    (buf_start(&set->barrier) != start ||
+	     buf_bytes(&set->barrier) != bytes))
 		memset(buf_start(&set->barrier), 0, buf_bytes(&set->barrier));
 	team_set_settle(set);
 	return error;
