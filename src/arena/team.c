@@ -15,18 +15,24 @@
 #include "sync/barrier.h"
 #include "sync/stack.h"
 
-/*
- * The barriers are not the user's to read, and a party may be on its way out
- * of one when its team's lease is returned.
- */
 static void
 set_poison(const struct team_set *set, void (*mark)(void *, size_t))
 {
-	const struct page_buf *const buf[] = { &set->panel, &set->scatter };
+	const struct page_buf *const buf[] = {
+		&set->panel, &set->scatter, &set->barrier
+	};
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		if (buf_bytes(buf[i]))
 			mark(buf_start(buf[i]), buf_bytes(buf[i]));
+}
+
+/* The first meeting of each is as good as any, but must be known. */
+static void
+zero_barriers(struct team_set *set)
+{
+	if (buf_bytes(&set->barrier))
+		memset(buf_start(&set->barrier), 0, buf_bytes(&set->barrier));
 }
 
 void
@@ -88,11 +94,9 @@ set_grow(struct lend_arena *arena, struct team_set *set,
 
 	if (error == -EDQUOT)
 		error = set_try_grow(arena, set, req, true);
-	/* The first meeting of each is as good as any, but must be known. */
-	if (buf_bytes(&set->barrier) &&
-	    (buf_start(&set->barrier) != start ||
-	     buf_bytes(&set->barrier) != bytes))
-		memset(buf_start(&set->barrier), 0, buf_bytes(&set->barrier));
+	if (buf_start(&set->barrier) != start ||
+	    buf_bytes(&set->barrier) != bytes)
+		zero_barriers(set);
 	team_set_settle(set);
 	return error;
 }
@@ -180,8 +184,10 @@ lend_team_take(lend_arena *arena, const struct lend_req *req, size_t pm,
 			return error;
 		}
 	}
-	if (unlikely(lend__poison))
+	if (unlikely(lend__poison)) {
 		set_poison(set, poison_lent);
+		zero_barriers(set);
+	}
 	/* Relaxed, both: others look at them for statistics or in a fork. */
 	store_relaxed(&set->taker, thread_self());
 	store_relaxed(&set->number, load_relaxed(&set->number) | NUMBER_OUT);
