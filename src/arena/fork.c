@@ -113,6 +113,8 @@ rebuild_sets(struct lend_arena *arena)
 		}
 		if (number == 0)
 			store_relaxed(&set->number, number_first());
+		/* Others may have been at its barriers. */
+		set->prepared = 0;
 		set->node.index = i;
 		team_set_put(arena, set);
 	}

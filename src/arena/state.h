@@ -43,8 +43,11 @@ struct team_set {
 	struct page_buf panel;
 	struct page_buf scatter;
 	struct page_buf barrier;
+	/* Written when they change, so that this line stays shared. */
+	uint32_t parties;		/* of the barriers below */
+	uint32_t prepared;		/* barriers that nobody has reached */
 	bool resized;			/* scatter is not in the account */
-	char pad[39];
+	char pad[31];
 };
 
 /* A re-entrant worker loan: buffers of its own, freed at its return. */

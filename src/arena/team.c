@@ -31,6 +31,7 @@ set_poison(const struct team_set *set, void (*mark)(void *, size_t))
 static void
 zero_barriers(struct team_set *set)
 {
+	set->prepared = 0;
 	if (buf_bytes(&set->barrier))
 		memset(buf_start(&set->barrier), 0, buf_bytes(&set->barrier));
 }
@@ -41,6 +42,7 @@ team_set_empty(struct team_set *set, struct team_storage *storage)
 	buf_move(&storage->buf[0], &set->panel);
 	buf_move(&storage->buf[1], &set->scatter);
 	buf_move(&storage->buf[2], &set->barrier);
+	set->prepared = 0;
 	team_set_settle(set);
 }
 
@@ -94,7 +96,8 @@ set_grow(struct lend_arena *arena, struct team_set *set,
 
 	if (error == -EDQUOT)
 		error = set_try_grow(arena, set, req, true);
-	if (buf_start(&set->barrier) != start ||
+	/* After a failure too: see growth.h. */
+	if (error || buf_start(&set->barrier) != start ||
 	    buf_bytes(&set->barrier) != bytes)
 		zero_barriers(set);
 	team_set_settle(set);
@@ -162,6 +165,33 @@ fill(struct lend_team *lease, const struct lend_arena *arena,
 	lease->number = load_relaxed(&set->number);
 }
 
+static __attribute__((noinline)) void
+prepare_barriers(struct team_set *set, size_t barriers, uint32_t parties)
+{
+	struct lend_barrier *barrier = buf_start(&set->barrier);
+
+	for (size_t i = 0; i < barriers; i++)
+		barrier_init(&barrier[i], parties);
+	set->parties = parties;
+	set->prepared = (uint32_t)barriers;
+}
+
+/*
+ * Makes sure that nobody is counted at the barriers any more.  They are looked
+ * at here rather than written at each take, so that the lines of a set that
+ * goes from thread to thread stay shared.
+ */
+static inline void
+clear_barriers(struct team_set *set)
+{
+	struct lend_barrier *barrier = buf_start(&set->barrier);
+
+	for (uint32_t i = 0; i < set->prepared; i++)
+		/* Relaxed: the parties have come back to the returner. */
+		if (unlikely(load_relaxed(&barrier[i].arrived)))
+			store_relaxed(&barrier[i].arrived, 0);
+}
+
 int
 lend_team_take(lend_arena *arena, const struct lend_req *req, size_t pm,
 	       size_t pn, struct lend_team *lease)
@@ -172,7 +202,7 @@ lend_team_take(lend_arena *arena, const struct lend_req *req, size_t pm,
 	if (unlikely(!arena) || unlikely(!req) || unlikely(!lease) ||
 	    unlikely(pm == 0) || unlikely(pn == 0))
 		return -EINVAL;
-	if (unlikely(pm > UINT32_MAX))
+	if (unlikely(pm > UINT32_MAX) || unlikely(req->barriers > UINT32_MAX))
 		return -EOVERFLOW;
 	error = set_get(arena, req, &set);
 	if (unlikely(error))
@@ -195,8 +225,9 @@ lend_team_take(lend_arena *arena, const struct lend_req *req, size_t pm,
 	lease->barriers = req->barriers;
 	lease->pm = pm;
 	lease->pn = pn;
-	for (size_t i = 0; i < req->barriers; i++)
-		barrier_init(&lease->barrier[i], (uint32_t)pm);
+	if (unlikely(set->parties != pm) ||
+	    unlikely(set->prepared < req->barriers))
+		prepare_barriers(set, req->barriers, (uint32_t)pm);
 	return 0;
 }
 
@@ -323,6 +354,7 @@ lend_team_return(lend_arena *arena, struct lend_team *lease)
 	while (!cas_relaxed(&set->number, &number, number_after(number)))
 		if (number != lease->number)
 			return -EALREADY;
+	clear_barriers(set);
 	if (unlikely(set->resized))
 		team_set_settle(set);
 	if (unlikely(lend__poison))

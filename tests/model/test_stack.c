@@ -31,6 +31,7 @@ version_bits(void)
 }
 
 #define STACK_VERSION_BITS version_bits()
+#define STACK_BACK_OFF() ((void)0)
 
 /* The orders that carry the proof, weakened on demand. */
 #undef cas_release_relaxed
