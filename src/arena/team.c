@@ -96,8 +96,10 @@ set_grow(struct lend_arena *arena, struct team_set *set,
 
 	if (error == -EDQUOT)
 		error = set_try_grow(arena, set, req, true);
-	/* After a failure too: see growth.h. */
-	if (error || buf_start(&set->barrier) != start ||
+	/* A failure may have replaced them in place: see growth.h. */
+	if (error)
+		set->prepared = 0;
+	if (buf_start(&set->barrier) != start ||
 	    buf_bytes(&set->barrier) != bytes)
 		zero_barriers(set);
 	team_set_settle(set);
