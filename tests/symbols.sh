@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The shared library's dynamic symbols: exactly the checked list is exported,
-# what is exported is declared to the public and the other way round, and no
-# allocator is called, as a program may route its malloc to the library.
+# The shared libraries' dynamic symbols: exactly the checked lists are
+# exported, what is exported is declared to the public and the other way round;
+# and liblend calls no allocator, as a program may route its malloc to it.
 set -eu
 
 : "${srcdir=.}" "${NM=nm}" "${READELF=readelf}"
 : "${LEND_SHARED=src/.libs/liblend.so}"
+: "${LEND_CONTRACT_SHARED=src/.libs/liblend-contract.so}"
 list=$srcdir/src/lend.sym
 failed=0
 
@@ -30,17 +31,30 @@ must_equal() {
 LC_ALL=C
 export LC_ALL
 
-$NM -D --defined-only "$LEND_SHARED" |
-	awk '$(NF - 1) != "A" { sub(/@.*/, "", $NF); print $NF }' |
-	sort >"$work/exported"
-must_equal "exported symbols differ from src/lend.sym" \
-	"$list" "$work/exported"
+# $1: library; $2: its list; the rest: its public headers.
+compare() {
+	library=$1
+	symbols=$2
+	shift 2
+	$NM -D --defined-only "$library" |
+		awk '$(NF - 1) != "A" { sub(/@.*/, "", $NF); print $NF }' |
+		sort >"$work/exported"
+	must_equal "exported symbols differ from $symbols" \
+		"$symbols" "$work/exported"
 
-# In our headers a function's name starts its line.
-sed -n 's/^\(lend_[a-z0-9_]*\)(.*/\1/p' "$srcdir"/include/lend/*.h |
-	sort -u >"$work/declared"
-must_equal "public headers differ from src/lend.sym" \
-	"$list" "$work/declared"
+	# In our headers a function's name starts its line.
+	sed -n 's/^\(lend_[a-z0-9_]*\)(.*/\1/p' "$@" |
+		sort -u >"$work/declared"
+	must_equal "public headers differ from $symbols" \
+		"$symbols" "$work/declared"
+}
+
+contract=$srcdir/include/lend/contract.h
+# The names are a list of words without spaces.
+# shellcheck disable=SC2046
+compare "$LEND_SHARED" "$list" \
+	$(ls "$srcdir"/include/lend/*.h | grep -vF "$contract")
+compare "$LEND_CONTRACT_SHARED" "$srcdir/src/lend-contract.sym" "$contract"
 
 $NM -D --undefined-only "$LEND_SHARED" |
 	awk '{ sub(/@.*/, "", $NF); print $NF }' |

@@ -106,6 +106,14 @@ LEND_API LEND_CHECKED int
 lend_exec_on_host(struct lend_exec *exec, const struct lend_exec_host *host,
 	       size_t budget);
 
+/*
+ * A token for at most `budget` of the workers that `exec` stands for.
+ * Errors: -EINVAL (null, budget 0).
+ */
+LEND_API LEND_CHECKED int
+lend_exec_narrow(const struct lend_exec *exec, size_t budget,
+		 struct lend_exec *narrow);
+
 /* How many workers the token stands for. */
 LEND_API size_t
 lend_exec_budget(const struct lend_exec *exec);

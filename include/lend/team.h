@@ -97,6 +97,15 @@ lend_team_return(lend_arena *arena, struct lend_team *lease);
 LEND_API struct lend_barrier *
 lend_team_barrier(const struct lend_team *lease, size_t i);
 
+/*
+ * Makes a barrier of `parties` threads in storage of the caller's, which is
+ * LEND_BARRIER_BYTES long and starts at a multiple of that; returns it, or
+ * null for a null storage or a count of 0 or above 2^32 - 1.  The storage may
+ * go when every party has come back from its last wait.
+ */
+LEND_API struct lend_barrier *
+lend_barrier_init(void *storage, size_t parties);
+
 /* How many threads meet at the barrier.  Not null. */
 LEND_API size_t
 lend_barrier_parties(const struct lend_barrier *barrier);

@@ -128,6 +128,17 @@ lend_exec_on_host(struct lend_exec *exec, const struct lend_exec_host *host,
 	return 0;
 }
 
+int
+lend_exec_narrow(const struct lend_exec *exec, size_t budget,
+		 struct lend_exec *narrow)
+{
+	if (!exec || !narrow || budget == 0)
+		return -EINVAL;
+	*narrow = *exec;
+	narrow->budget = size_min(budget, exec->budget);
+	return 0;
+}
+
 size_t
 lend_exec_budget(const struct lend_exec *exec)
 {

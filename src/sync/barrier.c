@@ -17,6 +17,19 @@ _Static_assert(sizeof(struct lend_barrier) == LEND_BARRIER_BYTES,
  */
 #define SPINS 200
 
+struct lend_barrier *
+lend_barrier_init(void *storage, size_t parties)
+{
+	struct lend_barrier *barrier = storage;
+
+	if (!storage || parties == 0 || parties > UINT32_MAX)
+		return NULL;
+	/* Relaxed: the parties learn of it after. */
+	store_relaxed(&barrier->phase, 0);
+	barrier_init(barrier, (uint32_t)parties);
+	return barrier;
+}
+
 size_t
 lend_barrier_parties(const struct lend_barrier *barrier)
 {

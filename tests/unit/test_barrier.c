@@ -52,6 +52,26 @@ START_TEST(tells_its_parties)
 }
 END_TEST
 
+/* In storage that held anything before. */
+START_TEST(a_caller_makes_its_own)
+{
+	_Alignas(LEND_BARRIER_BYTES) unsigned char storage[LEND_BARRIER_BYTES];
+	struct lend_barrier *made;
+
+	memset(storage, 0xa5, sizeof(storage));
+	ck_assert_ptr_null(lend_barrier_init(NULL, 1));
+	ck_assert_ptr_null(lend_barrier_init(storage, 0));
+	ck_assert_ptr_null(lend_barrier_init(storage, (size_t)1 << 32));
+	made = lend_barrier_init(storage, 1);
+	ck_assert_ptr_eq(made, storage);
+	ck_assert_uint_eq(lend_barrier_parties(made), 1);
+	for (int i = 0; i < 1000; i++)
+		ck_assert(lend_barrier_wait(made));
+	made = lend_barrier_init(storage, 7);
+	ck_assert_uint_eq(lend_barrier_parties(made), 7);
+}
+END_TEST
+
 /* A party of one never waits, and is the one that is told so. */
 START_TEST(one_party_passes_at_once)
 {
@@ -367,6 +387,7 @@ main(void)
 	TCase *asleep = suite_case(suite, "asleep");
 
 	tcase_add_test(meet, tells_its_parties);
+	tcase_add_test(meet, a_caller_makes_its_own);
 	tcase_add_test(meet, one_party_passes_at_once);
 	tcase_add_test(meet, nobody_passes_before_all_have_come);
 	tcase_add_test(meet, more_threads_than_processors_meet);

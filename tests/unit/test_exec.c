@@ -56,6 +56,27 @@ START_TEST(bad_tokens_are_refused)
 }
 END_TEST
 
+/* Never more than what it is made of, and of the same kind. */
+START_TEST(a_token_is_narrowed)
+{
+	struct lend_exec exec = token(_i, WIDTH), narrow;
+	size_t budget = lend_exec_budget(&exec);
+
+	for (size_t wish = 1; wish <= 2 * WIDTH; wish++) {
+		ck_assert_int_eq(lend_exec_narrow(&exec, wish, &narrow), 0);
+		ck_assert_uint_eq(lend_exec_budget(&narrow),
+				  wish < budget ? wish : budget);
+		ck_assert_ptr_eq(narrow.pool, exec.pool);
+		ck_assert_ptr_eq(narrow.host, exec.host);
+	}
+	memset(&narrow, 0xff, sizeof(narrow));
+	ck_assert_int_eq(lend_exec_narrow(&exec, 0, &narrow), -EINVAL);
+	ck_assert_int_eq(lend_exec_narrow(NULL, 1, &narrow), -EINVAL);
+	ck_assert_int_eq(lend_exec_narrow(&exec, 1, NULL), -EINVAL);
+	ck_assert_uint_eq(narrow.budget, SIZE_MAX);
+}
+END_TEST
+
 START_TEST(bad_host_tables_are_refused)
 {
 	struct lend_exec_host bad[8];
@@ -268,6 +289,7 @@ add_tokens(TCase *tcase)
 {
 	tcase_add_test(tcase, budget_is_clamped_to_the_width);
 	tcase_add_test(tcase, bad_tokens_are_refused);
+	tcase_add_loop_test(tcase, a_token_is_narrowed, 0, KINDS);
 	tcase_add_test(tcase, bad_host_tables_are_refused);
 	tcase_add_loop_test(tcase, null_arguments_are_refused, 0, KINDS);
 	tcase_add_test(tcase, unmade_tokens_are_refused);

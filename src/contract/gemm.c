@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The product, block by block, as Goto and van de Geijn order the loops:
+ *
+ *   for each of the batch
+ *     columns jc .. jc + nc			B panel: kc x nc, in L3
+ *       sums pc .. pc + kc			packed by the group together
+ *         rows ic .. ic + mc			A block: mc x kc, in L2
+ *           columns jr .. jr + nr		of the panel, in L1
+ *             rows ir .. ir + mr		kernel: a tile in registers
+ *
+ * Packing reads the tensors where they lie, by the offsets of the rows and
+ * columns of the block at hand; no more of them is ever computed.
+ */
+#include <string.h>
+
+#include <lend/team.h>
+
+#include "base/util.h"
+#include "contract/pack.h"
+#include "contract/task.h"
+
+/* Larger results are stored past the caches, as they would not stay there. */
+#define STREAM_CACHES 1
+
+/* Offsets of a sum within one operand that are at hand at once. */
+#define SUMS 256
+
+struct job {
+	const struct task *task;
+	const struct lend_plan *plan;
+	const struct seat *seat;
+	const char *a, *b;	/* of the present product of the batch */
+	char *c;
+	size_t parts;		/* reals of an element: 2 where complex */
+	size_t mr, kr;		/* kernel's rows; real depth of a block */
+	size_t m_max;		/* rows of the largest block */
+	bool stream;
+	/* Offsets: the thread's, then the group's. */
+	int64_t *row_a, *row_c, *col_a, *row_b, *sums;
+	int64_t *col_b, *col_c;
+};
+
+static size_t
+parts(const struct lend_plan *plan)
+{
+	return plan->complex ? 2 : 1;
+}
+
+size_t
+gemm_a_bytes(const struct lend_plan *plan)
+{
+	return plan->blocks.mc * plan->blocks.kc * plan->bytes * parts(plan);
+}
+
+size_t
+gemm_b_bytes(const struct lend_plan *plan)
+{
+	return plan->blocks.nc * plan->blocks.kc * plan->bytes;
+}
+
+size_t
+gemm_tile_bytes(const struct lend_plan *plan)
+{
+	return plan->kernel->mr * plan->kernel->nr * plan->kernel->bytes;
+}
+
+size_t
+gemm_scratch(const struct lend_plan *plan)
+{
+	const struct blocks *blocks = &plan->blocks;
+
+	return blocks->mc * (1 + parts(plan)) + 2 * blocks->kc +
+	       size_max(SUMS, SCALE_SCRATCH);
+}
+
+size_t
+gemm_columns(const struct lend_plan *plan)
+{
+	return 2 * plan->blocks.nc;
+}
+
+/* The offsets of C, or of a partial result, in reals. */
+
+static void
+rows_of_c(const struct job *job, size_t begin, size_t count)
+{
+	int64_t *row = job->row_c;
+
+	if (job->seat->partial)
+		for (size_t i = 0; i < count; i++)
+			row[i] = (int64_t)(begin + i);
+	else
+		dims_offsets(job->plan->m, OPERAND_C, begin, count, row);
+	if (job->parts == 1)
+		return;
+	for (size_t i = count; i-- > 0;) {
+		int64_t offset = 2 * row[i];
+
+		row[2 * i] = offset;
+		row[2 * i + 1] = offset + 1;
+	}
+}
+
+static void
+cols_of_c(const struct job *job, size_t begin, size_t count, int64_t *col)
+{
+	if (job->seat->partial)
+		for (size_t j = 0; j < count; j++)
+			col[j] = (int64_t)((begin + j) * job->plan->m->total);
+	else
+		dims_offsets(job->plan->n, OPERAND_C, begin, count, col);
+	if (job->parts == 2)
+		for (size_t j = 0; j < count; j++)
+			col[j] *= 2;
+}
+
+/* Packing. */
+
+static void
+pack_sums(const struct job *job, const struct pack_spec *spec, size_t rows,
+	  size_t cols, const char *src, const int64_t *row,
+	  const int64_t *col, void *dst)
+{
+	bool a = spec->side == PACK_A;
+	const struct dims *sum = a ? job->plan->sum_a : job->plan->sum_b;
+
+	for (size_t i = 0; i < sum->total; i += SUMS) {
+		size_t count = size_min(SUMS, sum->total - i);
+
+		dims_offsets(sum, a ? OPERAND_A : OPERAND_B, i, count,
+			     job->sums);
+		pack_sum(spec, rows, cols, src, row, col, count, job->sums,
+			 i > 0, dst);
+	}
+}
+
+static void
+pack_rows(struct job *job, size_t ic, size_t mc, size_t kc)
+{
+	const struct lend_plan *plan = job->plan;
+	const struct pack_spec spec = {
+		plan->kernel, PACK_A, plan->complex
+	};
+
+	dims_offsets(plan->m, OPERAND_A, ic, mc, job->row_a);
+	rows_of_c(job, ic, mc);
+	if (plan->sum_a->total > 1)
+		pack_sums(job, &spec, mc, kc, job->a, job->row_a, job->col_a,
+			  job->seat->a);
+	else
+		pack(&spec, mc, kc, job->a, job->row_a, job->col_a,
+		     plan->period_a, job->seat->a);
+}
+
+/* This rank's share of the panel, and of the columns' offsets. */
+static void
+pack_columns(struct job *job, size_t jc, size_t nc, size_t kc)
+{
+	const struct lend_plan *plan = job->plan;
+	const struct pack_spec spec = {
+		plan->kernel, PACK_B, plan->complex
+	};
+	struct share share = share_of(nc, plan->blocks.nr, job->seat->rank,
+				      job->task->pm);
+	size_t count = share.end - share.begin;
+	int64_t *col_b = job->col_b + share.begin;
+	char *dst = (char *)job->seat->b +
+		    share.begin * job->kr * plan->kernel->bytes;
+
+	if (!count)
+		return;
+	dims_offsets(plan->n, OPERAND_B, jc + share.begin, count, col_b);
+	cols_of_c(job, jc + share.begin, count, job->col_c + share.begin);
+	if (plan->sum_b->total > 1)
+		pack_sums(job, &spec, count, kc, job->b, col_b, job->row_b,
+			  dst);
+	else
+		pack(&spec, count, kc, job->b, col_b, job->row_b,
+		     plan->period_b, dst);
+	if (!scalar_is(job->task->alpha, 1))
+		pack_scale(&spec, count, kc, job->task->alpha.re,
+			   job->task->alpha.im, dst);
+}
+
+static void
+meet(const struct job *job)
+{
+	if (job->seat->barrier)
+		lend_barrier_wait(job->seat->barrier);
+}
+
+/* The inner two loops. */
+
+/* One bit for each panel of rows that lie without gaps in C. */
+struct whole {
+	uint64_t bit[2 * MOST_MC / LEAST_MR / 64];
+};
+
+static bool
+is_run(const int64_t *offset, size_t count)
+{
+	int64_t gaps = 0;
+
+	for (size_t i = 1; i < count; i++)
+		gaps |= offset[i] - offset[i - 1] - 1;
+	return gaps == 0;
+}
+
+static void
+find_whole(const struct job *job, size_t rows, struct whole *whole)
+{
+	memset(whole, 0, (rows / job->mr + 63) / 64 * sizeof(uint64_t));
+	for (size_t i = 0; i + job->mr <= rows; i += job->mr)
+		if (is_run(job->row_c + i, job->mr))
+			whole->bit[i / job->mr / 64] |=
+				(uint64_t)1 << (i / job->mr % 64);
+}
+
+static bool
+is_whole(const struct whole *whole, size_t panel)
+{
+	return whole->bit[panel / 64] >> (panel % 64) & 1;
+}
+
+static void
+multiply(const struct job *job, size_t rows, size_t cols,
+	 enum kernel_update update)
+{
+	const struct kernel *kernel = job->plan->kernel;
+	const char *a = job->seat->a, *b = job->seat->b;
+	size_t mr = job->mr, nr = kernel->nr, kr = job->kr;
+	size_t step = mr * kr * kernel->bytes;
+	double beta = job->task->beta.re;
+	void *tile = job->seat->tile;
+	struct whole whole;
+
+	find_whole(job, rows, &whole);
+	for (size_t j = 0; j < cols; j += nr, b += nr * kr * kernel->bytes) {
+		const int64_t *col = job->col_c + j;
+		size_t n = size_min(nr, cols - j);
+		const char *panel = a;
+
+		for (size_t i = 0; i < rows; i += mr, panel += step) {
+			if (n == nr && is_whole(&whole, i / mr)) {
+				kernel->direct(kr, panel, b, job->c +
+					job->row_c[i] *
+					(int64_t)kernel->bytes, col, update,
+					beta);
+				continue;
+			}
+			kernel->tile(kr, panel, b, tile);
+			kernel->scatter(size_min(mr, rows - i), n, tile,
+					job->c, job->row_c + i, col, update,
+					beta);
+		}
+	}
+}
+
+/* How a block of the sum meets C. */
+static enum kernel_update
+update_of(const struct job *job, bool first)
+{
+	struct scalar beta = job->task->beta;
+
+	if (!first)
+		return KERNEL_ADD;
+	if (job->seat->partial || scalar_is(beta, 0))
+		return job->stream ? KERNEL_STREAM : KERNEL_SET;
+	/* Kernels know real factors alone; a complex one was applied. */
+	return scalar_is(beta, 1) || beta.im != 0 ? KERNEL_ADD : KERNEL_SCALE;
+}
+
+static void
+row_blocks(struct job *job, struct share m, size_t nc, size_t kc, bool first)
+{
+	enum kernel_update update = update_of(job, first);
+
+	for (size_t ic = m.begin; ic < m.end; ic += job->m_max) {
+		size_t mc = size_min(job->m_max, m.end - ic);
+
+		pack_rows(job, ic, mc, kc);
+		multiply(job, mc * job->parts, nc, update);
+	}
+}
+
+static void
+sum_blocks(struct job *job, struct share m, size_t jc, size_t nc,
+	   struct share k)
+{
+	for (size_t pc = k.begin; pc < k.end; pc += job->plan->blocks.kc) {
+		size_t kc = size_min(job->plan->blocks.kc, k.end - pc);
+
+		job->kr = kc * job->parts;
+		dims_offsets(job->plan->k, OPERAND_A, pc, kc, job->col_a);
+		dims_offsets(job->plan->k, OPERAND_B, pc, kc, job->row_b);
+		pack_columns(job, jc, nc, kc);
+		meet(job);
+		row_blocks(job, m, nc, kc, pc == k.begin);
+		/* The panel is not repacked under those who still read it. */
+		meet(job);
+	}
+}
+
+static bool
+wants_stream(const struct task *task, const struct seat *seat)
+{
+	const struct lend_plan *plan = task->plan;
+	double bytes = (double)plan->m->total * (double)plan->n->total *
+		       (double)plan->batch->total * (double)plan->bytes;
+
+	return !seat->partial && scalar_is(task->beta, 0) &&
+	       plan->k->total <= plan->blocks.kc &&
+	       bytes > STREAM_CACHES * (double)caches()->l3;
+}
+
+static void
+lay_out(struct job *job)
+{
+	const struct blocks *blocks = &job->plan->blocks;
+
+	job->row_a = job->seat->scratch;
+	job->row_c = job->row_a + blocks->mc;
+	job->col_a = job->row_c + blocks->mc * job->parts;
+	job->row_b = job->col_a + blocks->kc;
+	job->sums = job->row_b + blocks->kc;
+	job->col_b = job->seat->columns;
+	job->col_c = job->col_b + blocks->nc;
+}
+
+static void
+one_product(struct job *job, const struct shares *shares)
+{
+	size_t nc = job->plan->blocks.nc;
+
+	for (size_t jc = shares->n.begin; jc < shares->n.end; jc += nc)
+		sum_blocks(job, shares->m, jc,
+			   size_min(nc, shares->n.end - jc), shares->k);
+}
+
+void
+gemm_run(const struct task *task, const struct seat *seat)
+{
+	const struct lend_plan *plan = task->plan;
+	struct shares shares = task_divide(task, seat);
+	struct job job = {
+		.task = task, .plan = plan, .seat = seat,
+		.parts = parts(plan), .mr = plan->kernel->mr,
+		.stream = wants_stream(task, seat)
+	};
+	int64_t bytes = (int64_t)plan->bytes;
+
+	lay_out(&job);
+	job.m_max = block_even(shares.m.end - shares.m.begin,
+			       plan->blocks.mr, plan->blocks.mc);
+	if (task->beta.im != 0 && !seat->partial)
+		scale_shares(task, &shares, seat->scratch);
+	for (size_t i = shares.batch.begin; i < shares.batch.end; i++) {
+		job.a = task->a + dims_offset(plan->batch, OPERAND_A, i) *
+				  bytes;
+		job.b = task->b + dims_offset(plan->batch, OPERAND_B, i) *
+				  bytes;
+		job.c = seat->partial ? seat->partial :
+			task->c + dims_offset(plan->batch, OPERAND_C, i) *
+				  bytes;
+		one_product(&job, &shares);
+	}
+	if (job.stream)
+		kernel_fence();
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Micro-kernels: what the processor does best, behind one table.
+ *
+ * A kernel multiplies two packed panels into a register tile of mr x nr
+ * real elements:
+ *
+ *   a[p * mr + i]   p < k, i < mr    aligned to 64 bytes
+ *   b[p * nr + j]   p < k, j < nr    aligned to 16 bytes or more
+ *   tile(i, j) = sum over p of a[p * mr + i] * b[p * nr + j]
+ *
+ * Complex products are real ones of twice the rows and twice the depth (see
+ * pack.h), so kernels know reals alone.  k may be 0: the tile is zero.
+ */
+#ifndef LEND_CONTRACT_KERNEL_H
+#define LEND_CONTRACT_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How a tile meets C. */
+enum kernel_update {
+	KERNEL_SET,	/* C = tile; C is not read (it may hold NaN) */
+	KERNEL_STREAM,	/* the same, past the caches where it can be */
+	KERNEL_ADD,	/* C = C + tile */
+	KERNEL_SCALE	/* C = beta * C + tile */
+};
+
+/* No kernel has fewer rows. */
+#define LEAST_MR 4
+
+struct kernel {
+	const char *name;	/* "avx512", "avx2", "portable" */
+	size_t bytes;		/* of a real element: 4 or 8 */
+	size_t mr, nr;		/* mr even; mr * bytes divides by 16 */
+	/*
+	 * A whole tile straight into C, whose rows lie without gaps: element
+	 * (i, j) is at c[col[j] + i].  C's alignment is that of its elements.
+	 */
+	void (*direct)(size_t k, const void *a, const void *b, void *c,
+		       const int64_t *col, enum kernel_update update,
+		       double beta);
+	/* The tile into memory: tile[j * mr + i], aligned to 64 bytes. */
+	void (*tile)(size_t k, const void *a, const void *b, void *tile);
+	/*
+	 * The first m x n of a tile in memory into C at any offsets: element
+	 * (i, j) is at c[row[i] + col[j]].  Runs of rows that lie without
+	 * gaps go in vectors.
+	 */
+	void (*scatter)(size_t m, size_t n, const void *tile, void *c,
+			const int64_t *row, const int64_t *col,
+			enum kernel_update update, double beta);
+	/*
+	 * Packs rows x cols elements of src, element (i, p) at
+	 * src[row[i] + col[p]], into panels of mr rows:
+	 * dst[(i / mr) * mr * cols + p * mr + i % mr], the last panel filled
+	 * up with zeroes.  `period`: see pack.h.
+	 */
+	void (*pack_a)(size_t rows, size_t cols, const void *src,
+		       const int64_t *row, const int64_t *col, size_t period,
+		       void *dst);
+	/* The same into panels of nr. */
+	void (*pack_b)(size_t rows, size_t cols, const void *src,
+		       const int64_t *row, const int64_t *col, size_t period,
+		       void *dst);
+};
+
+/*
+ * The kernel for reals of `bytes` bytes: the one named, which the processor
+ * must have, or for a null name the best that it has.  Null: none such.
+ */
+const struct kernel *
+kernel_find(const char *name, size_t bytes);
+
+/* After KERNEL_STREAM, before others are told that C is written. */
+void
+kernel_fence(void);
+
+/* The i-th kernel that this build has and the processor too, else null. */
+const struct kernel *
+kernel_at(size_t i);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What kernel.c chooses from: one table per instruction set, each in a file
+ * of its own that is compiled for that instruction set.  Nothing but these
+ * tables may have external linkage there: what is compiled for an instruction
+ * set must not be reached on a processor without it.
+ */
+#ifndef LEND_CONTRACT_KERNEL_ISA_H
+#define LEND_CONTRACT_KERNEL_ISA_H
+
+#include "contract/kernel.h"
+
+/* Of f64 and of f32. */
+#define KERNELS_PER_ISA 2
+
+#ifdef __x86_64__
+extern const struct kernel kernels_avx512[KERNELS_PER_ISA];
+extern const struct kernel kernels_avx2[KERNELS_PER_ISA];
+#endif
+extern const struct kernel kernels_portable[KERNELS_PER_ISA];
+
+/* A table's entry from what kernel_template.h has made for real type `real`. */
+#define KERNEL_ENTRY(isa, real)			\
+	{					\
+		.name = isa,			\
+		.bytes = bytes_##real,		\
+		.mr = mr_##real,		\
+		.nr = nr_##real,		\
+		.direct = direct_##real,	\
+		.tile = tile_##real,		\
+		.scatter = scatter_##real,	\
+		.pack_a = pack_a_##real,	\
+		.pack_b = pack_b_##real		\
+	}
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Products with a single column (matrix by vector, dot products, elementwise
+ * products, each with a batch): every element of A is used once, so packing
+ * would cost more than it brings.  Loops over the arrays as they lie:
+ *
+ *   runs of rows, whose results stay in the accumulator tile
+ *     runs of the sum
+ *       the one of the two runs inside along which A lies closer
+ */
+#include <string.h>
+
+#include "base/util.h"
+#include "contract/task.h"
+
+#define REAL float
+#define SUFFIX f32
+#include "contract/loops_template.h"
+#define REAL double
+#define SUFFIX f64
+#include "contract/loops_template.h"
+#define REAL float
+#define SUFFIX cf32
+#include "contract/loops_complex_template.h"
+#define REAL double
+#define SUFFIX cf64
+#include "contract/loops_complex_template.h"
+
+/* Rows whose results are in the tile at once: a part of L1. */
+#define ROWS 1024
+
+struct inner {
+	void (*dot)(size_t n, const void *a, int64_t sa, const void *b,
+		    int64_t sb, void *acc);
+	void (*multiply)(size_t n, const void *a, int64_t sa, const void *b,
+			 int64_t sb, void *acc);
+	void (*multiply4)(size_t n, const void *a, int64_t ta, const void *b,
+			  int64_t tb, void *acc);
+	void (*store)(size_t n, const void *acc, struct scalar alpha,
+		      struct scalar beta, void *c, int64_t sc);
+};
+
+static const struct inner inner_of[] = {
+	[LEND_F32] = { dot_f32, multiply_f32, multiply4_f32, store_f32 },
+	[LEND_F64] = { dot_f64, multiply_f64, multiply4_f64, store_f64 },
+	[LEND_CF32] = { dot_cf32, multiply_cf32, multiply4_cf32, store_cf32 },
+	[LEND_CF64] = { dot_cf64, multiply_cf64, multiply4_cf64, store_cf64 }
+};
+
+/* A run of rows against a run of the sum. */
+struct patch {
+	size_t rows, cols;
+	const char *a, *b;
+	int64_t row_a, row_b;	/* strides, in elements */
+	int64_t col_a, col_b;
+	int64_t bytes;		/* of an element */
+	char *acc;
+};
+
+size_t
+loops_tile_bytes(const struct lend_plan *plan)
+{
+	return ROWS * plan->bytes;
+}
+
+size_t
+loops_scratch(const struct lend_plan *plan)
+{
+	(void)plan;
+	return 0;
+}
+
+static uint64_t
+magnitude(int64_t stride)
+{
+	return stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
+}
+
+static void
+sum_inside(const struct inner *inner, const struct patch *patch)
+{
+	const char *a = patch->a, *b = patch->b;
+
+	for (size_t i = 0; i < patch->rows; i++) {
+		inner->dot(patch->cols, a, patch->col_a, b, patch->col_b,
+			   patch->acc + (int64_t)i * patch->bytes);
+		a += patch->row_a * patch->bytes;
+		b += patch->row_b * patch->bytes;
+	}
+}
+
+static void
+rows_inside(const struct inner *inner, const struct patch *patch)
+{
+	const char *a = patch->a, *b = patch->b;
+	size_t k = 0;
+
+	if (patch->row_a == 1 && patch->row_b == 0)
+		for (; k + 4 <= patch->cols; k += 4) {
+			inner->multiply4(patch->rows, a, patch->col_a, b,
+					 patch->col_b, patch->acc);
+			a += 4 * patch->col_a * patch->bytes;
+			b += 4 * patch->col_b * patch->bytes;
+		}
+	for (; k < patch->cols; k++) {
+		inner->multiply(patch->rows, a, patch->row_a, b,
+				patch->row_b, patch->acc);
+		a += patch->col_a * patch->bytes;
+		b += patch->col_b * patch->bytes;
+	}
+}
+
+/* Adds up the whole share of the sum for the run of rows in *patch. */
+static void
+sum_runs(const struct task *task, struct share k, struct patch *patch)
+{
+	const struct dims *dims = task->plan->k;
+	const struct inner *inner = &inner_of[task->plan->type];
+	bool dots = dims->count && (patch->rows == 1 ||
+		magnitude(run_stride(dims, OPERAND_A)) <
+		magnitude(patch->row_a));
+	const char *a = patch->a, *b = patch->b;
+	struct cursor cursor;
+
+	cursor_start(&cursor, dims, k.begin);
+	while (k.begin < k.end) {
+		patch->cols = size_min(cursor_run(&cursor),
+				       k.end - k.begin);
+		patch->a = a + cursor.offset[OPERAND_A] * patch->bytes;
+		patch->b = b + cursor.offset[OPERAND_B] * patch->bytes;
+		if (dots)
+			sum_inside(inner, patch);
+		else
+			rows_inside(inner, patch);
+		cursor_step(&cursor, patch->cols);
+		k.begin += patch->cols;
+	}
+}
+
+static void
+store(const struct task *task, const struct seat *seat, size_t row,
+      int64_t offset, const struct patch *patch)
+{
+	const struct inner *inner = &inner_of[task->plan->type];
+	const struct scalar zero = { 0, 0 };
+
+	if (seat->partial)
+		inner->store(patch->rows, patch->acc, task->alpha, zero,
+			     (char *)seat->partial +
+			     (int64_t)row * patch->bytes, 1);
+	else
+		inner->store(patch->rows, patch->acc, task->alpha,
+			     task->beta, task->c + offset * patch->bytes,
+			     run_stride(task->plan->m, OPERAND_C));
+}
+
+void
+loops_run(const struct task *task, const struct seat *seat)
+{
+	const struct lend_plan *plan = task->plan;
+	struct shares shares = task_divide(task, seat);
+	struct share m = shares.m;
+	int64_t bytes = (int64_t)plan->bytes;
+	struct cursor cursor;
+
+	cursor_start(&cursor, plan->m, m.begin);
+	while (m.begin < m.end) {
+		struct patch patch = {
+			.rows = size_min(size_min(cursor_run(&cursor), ROWS),
+					 m.end - m.begin),
+			.a = task->a + cursor.offset[OPERAND_A] * bytes,
+			.b = task->b + cursor.offset[OPERAND_B] * bytes,
+			.row_a = run_stride(plan->m, OPERAND_A),
+			.row_b = run_stride(plan->m, OPERAND_B),
+			.col_a = run_stride(plan->k, OPERAND_A),
+			.col_b = run_stride(plan->k, OPERAND_B),
+			.bytes = bytes,
+			.acc = seat->tile
+		};
+
+		memset(patch.acc, 0, patch.rows * plan->bytes);
+		sum_runs(task, shares.k, &patch);
+		store(task, seat, m.begin, cursor.offset[OPERAND_C], &patch);
+		cursor_step(&cursor, patch.rows);
+		m.begin += patch.rows;
+	}
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A plan: a contraction as a batch of matrix products.
+ *
+ *   C[m, n] = alpha * sum over k of A[m, k] * B[k, n] + beta * C[m, n]
+ *
+ * Each label went to one of six fused indices:
+ *
+ *   in       A B C   A   C     B C     A B     A        B
+ *   index    batch   m         n       k       sum_a    sum_b
+ *
+ * `swapped` says that A is the caller's second operand: the rows m are those
+ * that C's unit stride runs along, as the kernels want it.
+ *
+ * Where n is 1 there is nothing to pack for (method METHOD_LOOPS): then the
+ * batch is part of m, and what a single operand sums is part of k.
+ *
+ * Immutable once made.
+ */
+#ifndef LEND_CONTRACT_PLAN_H
+#define LEND_CONTRACT_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <lend/contract.h>
+
+#include "contract/blocks.h"
+#include "contract/dims.h"
+#include "contract/kernel.h"
+
+enum method {
+	METHOD_GEMM,	/* blocks are packed, a kernel multiplies them */
+	METHOD_LOOPS	/* loops over the arrays as they lie */
+};
+
+/* The elements that an operand touches lie at offsets low .. high. */
+struct reach {
+	int64_t low, high;
+	uint64_t grid;		/* all of them are multiples of it; 0: only 0 */
+};
+
+struct lend_plan {
+	enum lend_type type;
+	bool complex;
+	bool swapped;
+	bool empty;		/* the output has no element */
+	bool nothing;		/* a sum has no terms: C = beta * C */
+	enum method method;
+	size_t bytes;		/* of an element */
+	double flops;
+	double moved;		/* bytes of all elements, once each */
+	const struct kernel *kernel;
+	struct blocks blocks;
+	size_t period_a;	/* see pack.h */
+	size_t period_b;
+	struct reach reach[OPERANDS];	/* as the plan sees A and B */
+	struct dims *m, *n, *k, *batch, *sum_a, *sum_b;
+	struct lend_layout output;
+	size_t output_extent[LEND_MAX_RANK];
+	ptrdiff_t output_stride[LEND_MAX_RANK];
+};
+
+#endif
