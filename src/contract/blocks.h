@@ -24,12 +24,15 @@
 struct blocks {
 	size_t mr, nr;
 	size_t mc, nc, kc;
+	size_t m_share, n_share; /* what threads' shares are multiples of */
 };
 
 /* What blocks are chosen for. */
 struct blocks_wish {
 	size_t m, n, k;		/* the matrices */
 	size_t mr, nr;		/* the kernel's tile, in elements */
+	/* Blocks of such multiples take whole lines of both operands. */
+	size_t m_unit, n_unit, k_unit;
 	size_t a_bytes;		/* a packed element of A */
 	size_t b_bytes;		/* a packed element of B */
 };

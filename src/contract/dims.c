@@ -124,8 +124,7 @@ dims_order(struct dims *dims, enum operand first, enum operand second,
 		if (part > 1)
 			cut(dims, part, 2);
 	}
-	/* A hint for ascending rows alone. */
-	return dims->dim[1].stride[second] == 1 ? dims->dim[0].extent : 0;
+	return dims->dim[0].extent;
 }
 
 int64_t
@@ -161,37 +160,45 @@ carry(const struct dims *dims, enum operand which, size_t *index)
 	return change;
 }
 
+/* count offsets from base on; returns where they end. */
+static inline int64_t *
+run(int64_t *offset, int64_t base, int64_t step, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		offset[i] = base + (int64_t)i * step;
+	return offset + count;
+}
+
 void
 dims_offsets(const struct dims *dims, enum operand which, size_t begin,
 	     size_t count, int64_t *offset)
 {
-	size_t index[DIMS_MAX] = { 0 };
+	size_t index[DIMS_MAX], first;
 	int64_t base = 0, step;
-	size_t first, rest = begin;
 
 	if (dims->count == 0) {
-		for (size_t i = 0; i < count; i++)
-			offset[i] = 0;
+		run(offset, 0, 0, count);
 		return;
 	}
-	for (size_t i = 0; i < dims->count && rest; i++) {
-		index[i] = rest % dims->dim[i].extent;
-		rest /= dims->dim[i].extent;
+	step = dims->dim[0].stride[which];
+	if (begin + count <= dims->dim[0].extent) {
+		run(offset, (int64_t)begin * step, step, count);
+		return;
+	}
+	for (size_t i = 0; i < dims->count; i++) {
+		index[i] = begin ? begin % dims->dim[i].extent : 0;
+		begin /= dims->dim[i].extent;
 		if (i)
 			base += (int64_t)index[i] * dims->dim[i].stride[which];
 	}
-	step = dims->dim[0].stride[which];
-	first = index[0];
-	for (;;) {
-		size_t run = size_min(dims->dim[0].extent - first, count);
+	for (first = index[0];; first = 0) {
+		size_t length = size_min(dims->dim[0].extent - first, count);
 
-		for (size_t i = 0; i < run; i++)
-			offset[i] = base + (int64_t)(first + i) * step;
-		count -= run;
+		offset = run(offset, base + (int64_t)first * step, step,
+			     length);
+		count -= length;
 		if (!count)
 			return;
-		offset += run;
-		first = 0;
 		base += carry(dims, which, index);
 	}
 }

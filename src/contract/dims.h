@@ -56,8 +56,8 @@ void dims_fuse(struct dims *dims);
  * smallest stride runs fastest.  Where `second` has its unit stride at
  * another dim, that one comes next, and the first is cut to a piece of about
  * `piece` elements (a multiple of `unit`), so that a block of the index takes
- * whole cache lines of both.  Returns the extent that precedes the second's
- * unit stride, 0 where there is none.
+ * whole cache lines of both.  Returns the extent that then precedes the
+ * second's unit stride, 0 where there is none.
  */
 size_t dims_order(struct dims *dims, enum operand first, enum operand second,
 		  size_t unit, size_t piece);

@@ -17,6 +17,7 @@
 #include <lend/team.h>
 
 #include "base/util.h"
+#include "contract/ahead.h"
 #include "contract/pack.h"
 #include "contract/task.h"
 
@@ -25,6 +26,8 @@
 
 /* Offsets of a sum within one operand that are at hand at once. */
 #define SUMS 256
+/* Up to so many columns, reading ahead pays. */
+#define AHEAD_COLUMNS 1024
 
 struct job {
 	const struct task *task;
@@ -36,6 +39,10 @@ struct job {
 	size_t mr, kr;		/* kernel's rows; real depth of a block */
 	size_t m_max;		/* rows of the largest block */
 	bool stream;
+	/* The packed block of A, which may serve the next columns as well. */
+	bool packed;
+	size_t packed_row, packed_col;
+	struct ahead ahead;
 	/* Offsets: the thread's, then the group's. */
 	int64_t *row_a, *row_c, *col_a, *row_b, *sums;
 	int64_t *col_b, *col_c;
@@ -71,7 +78,8 @@ gemm_scratch(const struct lend_plan *plan)
 	const struct blocks *blocks = &plan->blocks;
 
 	return blocks->mc * (1 + parts(plan)) + 2 * blocks->kc +
-	       size_max(SUMS, SCALE_SCRATCH);
+	       size_max(SUMS, SCALE_SCRATCH) +
+	       size_max(blocks->mc, blocks->nc) + blocks->kc;
 }
 
 size_t
@@ -135,14 +143,23 @@ pack_sums(const struct job *job, const struct pack_spec *spec, size_t rows,
 	}
 }
 
+static bool
+is_packed(const struct job *job, size_t ic, size_t pc)
+{
+	return job->packed && job->packed_row == ic && job->packed_col == pc;
+}
+
 static void
-pack_rows(struct job *job, size_t ic, size_t mc, size_t kc)
+pack_rows(struct job *job, size_t ic, size_t mc, size_t pc, size_t kc)
 {
 	const struct lend_plan *plan = job->plan;
 	const struct pack_spec spec = {
 		plan->kernel, PACK_A, plan->complex
 	};
 
+	job->packed = true;
+	job->packed_row = ic;
+	job->packed_col = pc;
 	dims_offsets(plan->m, OPERAND_A, ic, mc, job->row_a);
 	rows_of_c(job, ic, mc);
 	if (plan->sum_a->total > 1)
@@ -224,7 +241,7 @@ is_whole(const struct whole *whole, size_t panel)
 }
 
 static void
-multiply(const struct job *job, size_t rows, size_t cols,
+multiply(struct job *job, size_t rows, size_t cols,
 	 enum kernel_update update)
 {
 	const struct kernel *kernel = job->plan->kernel;
@@ -242,6 +259,7 @@ multiply(const struct job *job, size_t rows, size_t cols,
 		const char *panel = a;
 
 		for (size_t i = 0; i < rows; i += mr, panel += step) {
+			ahead_step(&job->ahead);
 			if (n == nr && is_whole(&whole, i / mr)) {
 				kernel->direct(kr, panel, b, job->c +
 					job->row_c[i] *
@@ -271,32 +289,107 @@ update_of(const struct job *job, bool first)
 	return scalar_is(beta, 1) || beta.im != 0 ? KERNEL_ADD : KERNEL_SCALE;
 }
 
-static void
-row_blocks(struct job *job, struct share m, size_t nc, size_t kc, bool first)
+/* Tiles of a block of rows. */
+static size_t
+tiles(const struct job *job, size_t mc, size_t nc)
 {
-	enum kernel_update update = update_of(job, first);
+	const struct blocks *blocks = &job->plan->blocks;
 
-	for (size_t ic = m.begin; ic < m.end; ic += job->m_max) {
-		size_t mc = size_min(job->m_max, m.end - ic);
+	return ((mc + blocks->mr - 1) / blocks->mr) *
+	       ((nc + blocks->nr - 1) / blocks->nr);
+}
 
-		pack_rows(job, ic, mc, kc);
-		multiply(job, mc * job->parts, nc, update);
+/* Reads ahead the next block of rows, of the same sum. */
+static void
+rows_ahead(struct job *job, size_t ic, struct share m, size_t pc, size_t kc,
+	   size_t tiles_now)
+{
+	struct ahead_block next = {
+		.row_dims = job->plan->m, .col_dims = job->plan->k,
+		.which = OPERAND_A, .row = ic,
+		.rows = size_min(job->m_max, m.end - ic),
+		.col = pc, .cols = kc
+	};
+
+	job->ahead.base = job->a;
+	ahead_plan(&job->ahead, &next, tiles_now);
+}
+
+/* Reads ahead this rank's share of the next panel of columns. */
+static void
+columns_ahead(struct job *job, size_t jc, struct share n, size_t pc,
+	      size_t kc, size_t tiles_now)
+{
+	size_t nc = size_min(job->plan->blocks.nc, n.end - jc);
+	struct share share = share_of(nc, job->plan->blocks.nr,
+				      job->seat->rank, job->task->pm);
+	struct ahead_block next = {
+		.row_dims = job->plan->n, .col_dims = job->plan->k,
+		.which = OPERAND_B, .row = jc + share.begin,
+		.rows = share.end - share.begin, .col = pc, .cols = kc
+	};
+
+	job->ahead.base = job->b;
+	ahead_plan(&job->ahead, &next, tiles_now);
+}
+
+/* Where the loops stand: columns jc .. jc + nc, sums pc .. pc + kc. */
+struct place {
+	size_t jc, nc, pc, kc;
+};
+
+static void
+plan_ahead(struct job *job, const struct shares *shares,
+	   const struct place *at, size_t ic, size_t mc)
+{
+	size_t next = ic + mc, now = tiles(job, mc, at->nc);
+	size_t jc = at->jc + at->nc;
+
+	ahead_none(&job->ahead);
+	/* Many columns: the block is read once and used for long. */
+	if (at->nc > AHEAD_COLUMNS || job->plan->complex)
+		return;
+	if (next < shares->m.end)
+		rows_ahead(job, next, shares->m, at->pc, at->kc, now);
+	else if (ic == shares->m.begin && jc < shares->n.end &&
+		 job->plan->sum_b->total == 1)
+		columns_ahead(job, jc, shares->n, at->pc, at->kc, now);
+}
+
+static void
+row_blocks(struct job *job, const struct shares *shares,
+	   const struct place *at)
+{
+	const struct share *m = &shares->m;
+	enum kernel_update update = update_of(job, at->pc == shares->k.begin);
+
+	for (size_t ic = m->begin; ic < m->end; ic += job->m_max) {
+		size_t mc = size_min(job->m_max, m->end - ic);
+
+		if (!is_packed(job, ic, at->pc))
+			pack_rows(job, ic, mc, at->pc, at->kc);
+		plan_ahead(job, shares, at, ic, mc);
+		multiply(job, mc * job->parts, at->nc, update);
 	}
 }
 
 static void
-sum_blocks(struct job *job, struct share m, size_t jc, size_t nc,
-	   struct share k)
+sum_blocks(struct job *job, const struct shares *shares, size_t jc)
 {
-	for (size_t pc = k.begin; pc < k.end; pc += job->plan->blocks.kc) {
-		size_t kc = size_min(job->plan->blocks.kc, k.end - pc);
+	const struct lend_plan *plan = job->plan;
+	struct place at = {
+		.jc = jc, .nc = size_min(plan->blocks.nc, shares->n.end - jc)
+	};
 
-		job->kr = kc * job->parts;
-		dims_offsets(job->plan->k, OPERAND_A, pc, kc, job->col_a);
-		dims_offsets(job->plan->k, OPERAND_B, pc, kc, job->row_b);
-		pack_columns(job, jc, nc, kc);
+	for (at.pc = shares->k.begin; at.pc < shares->k.end;
+	     at.pc += plan->blocks.kc) {
+		at.kc = size_min(plan->blocks.kc, shares->k.end - at.pc);
+		job->kr = at.kc * job->parts;
+		dims_offsets(plan->k, OPERAND_A, at.pc, at.kc, job->col_a);
+		dims_offsets(plan->k, OPERAND_B, at.pc, at.kc, job->row_b);
+		pack_columns(job, jc, at.nc, at.kc);
 		meet(job);
-		row_blocks(job, m, nc, kc, pc == k.begin);
+		row_blocks(job, shares, &at);
 		/* The panel is not repacked under those who still read it. */
 		meet(job);
 	}
@@ -324,6 +417,9 @@ lay_out(struct job *job)
 	job->col_a = job->row_c + blocks->mc * job->parts;
 	job->row_b = job->col_a + blocks->kc;
 	job->sums = job->row_b + blocks->kc;
+	job->ahead.row = job->sums + size_max(SUMS, SCALE_SCRATCH);
+	job->ahead.col = job->ahead.row + size_max(blocks->mc, blocks->nc);
+	job->ahead.bytes = (int64_t)job->plan->bytes;
 	job->col_b = job->seat->columns;
 	job->col_c = job->col_b + blocks->nc;
 }
@@ -334,8 +430,7 @@ one_product(struct job *job, const struct shares *shares)
 	size_t nc = job->plan->blocks.nc;
 
 	for (size_t jc = shares->n.begin; jc < shares->n.end; jc += nc)
-		sum_blocks(job, shares->m, jc,
-			   size_min(nc, shares->n.end - jc), shares->k);
+		sum_blocks(job, shares, jc);
 }
 
 void
@@ -352,7 +447,7 @@ gemm_run(const struct task *task, const struct seat *seat)
 
 	lay_out(&job);
 	job.m_max = block_even(shares.m.end - shares.m.begin,
-			       plan->blocks.mr, plan->blocks.mc);
+			       plan->blocks.m_share, plan->blocks.mc);
 	if (task->beta.im != 0 && !seat->partial)
 		scale_shares(task, &shares, seat->scratch);
 	for (size_t i = shares.batch.begin; i < shares.batch.end; i++) {
@@ -363,6 +458,7 @@ gemm_run(const struct task *task, const struct seat *seat)
 		job.c = seat->partial ? seat->partial :
 			task->c + dims_offset(plan->batch, OPERAND_C, i) *
 				  bytes;
+		job.packed = false;
 		one_product(&job, &shares);
 	}
 	if (job.stream)

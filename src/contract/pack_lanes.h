@@ -74,51 +74,43 @@ VNAME(transpose)(VNAME(vec) r[LANES_])
 #endif
 }
 
-/* r[i] = the vector at src[row[i] + col], for all lanes. */
-INLINE void
-VNAME(load)(VNAME(vec) r[LANES_], const NAME(elem) *src, const int64_t *row,
-	    int64_t col)
+/*
+ * Path 1: a vector's worth of rows that lie without gaps.  A vector at a time:
+ * each column's next line then comes a chunk of columns later, and from
+ * memory that is faster than a panel's height at once.  Of the rows ahead the
+ * last element is asked for: the line of the first was asked for before.
+ */
+static void
+VNAME(copy)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row)
 {
-	UNROLL
-	for (size_t i = 0; i < LANES_; i++)
-		r[i] = *VNAME(from)(src, row[i] + col);
+	const int64_t *next = NAME(ahead)(job, row, PACK_AHEAD / REAL_BYTES,
+					  LANES_);
+	int64_t from = *row, ahead = *next + LANES_ - 1;
+	const NAME(elem) *src = job->src;
+	size_t cols = job->cols, width = job->width;
+
+	PACK_COUNT(PACK_PATH_COPY, LANES_ * cols);
+	for (size_t p = 0; p < cols; p++, to += width) {
+		int64_t col = job->col[p];
+
+		NAME(prefetch_near)(src, ahead + col);
+		*VNAME(at)(to) = *VNAME(from)(src, from + col);
+	}
 }
 
 /*
- * Path 1: n pieces of rows that lie without gaps, piece k from lane at[k] on.
- * n is a constant at each call.
+ * r[i] = the vector at src[row[i] + col], for all lanes.  Rows next[] will be
+ * asked for the same columns when these are done.
  */
 INLINE void
-VNAME(copy_some)(const struct NAME(job) *job, NAME(elem) *to,
-		 const int64_t *row, size_t n, const uint8_t *at)
+VNAME(load)(VNAME(vec) r[LANES_], const NAME(elem) *src, const int64_t *row,
+	    const int64_t *next, int64_t col)
 {
-	int64_t from[PACK_COPIES];
-	size_t lane[PACK_COPIES];
-
-	for (size_t k = 0; k < n; k++) {
-		lane[k] = at[k];
-		from[k] = row[at[k]];
+	UNROLL
+	for (size_t i = 0; i < LANES_; i++) {
+		NAME(prefetch_near)(src, next[i] + col);
+		r[i] = *VNAME(from)(src, row[i] + col);
 	}
-	for (size_t p = 0; p < job->cols; p++) {
-		UNROLL
-		for (size_t k = 0; k < n; k++)
-			*VNAME(at)(to + lane[k]) =
-				*VNAME(from)(job->src, from[k] + job->col[p]);
-		to += job->width;
-	}
-}
-
-static void
-VNAME(copy)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row,
-	    size_t n, const uint8_t *at)
-{
-	PACK_COUNT(PACK_PATH_COPY, n * LANES_ * job->cols);
-	for (; n >= PACK_COPIES; n -= PACK_COPIES, at += PACK_COPIES)
-		VNAME(copy_some)(job, to, row, PACK_COPIES, at);
-	if (n == 2)
-		VNAME(copy_some)(job, to, row, 2, at);
-	else if (n == 1)
-		VNAME(copy_some)(job, to, row, 1, at);
 }
 
 /*
@@ -128,7 +120,8 @@ VNAME(copy)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row,
 static void
 VNAME(turn)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row)
 {
-	size_t p = 0;
+	const int64_t *next = NAME(ahead)(job, row, LANES_, LANES_);
+	size_t width = job->width, p = 0;
 
 	while (p < job->cols) {
 		size_t run = job->run[p];
@@ -140,11 +133,11 @@ VNAME(turn)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row)
 			continue;
 		}
 		PACK_COUNT(PACK_PATH_TURN, LANES_ * LANES_);
-		VNAME(load)(r, job->src, row, job->col[p]);
+		VNAME(load)(r, job->src, row, next, job->col[p]);
 		VNAME(transpose)(r);
 		UNROLL
 		for (size_t i = 0; i < LANES_; i++)
-			*VNAME(at)(to + (p + i) * job->width) = r[i];
+			*VNAME(at)(to + (p + i) * width) = r[i];
 		p += run > LANES_ && run < 2 * LANES_ ? run - LANES_ : LANES_;
 	}
 }
@@ -161,32 +154,59 @@ VNAME(steps)(const int64_t *row, size_t period)
 }
 
 /*
- * Stores lane[0..LANES_) for the rows from `first` on, of which the panel of
- * the first has not room for all.
+ * The same of vectors that step across panels.  Of next[], the last elements
+ * are asked for: the line of the first is that of an earlier step's last.
  */
-static void
-VNAME(store_split)(const struct NAME(job) *job, size_t first, size_t p,
-		   const NAME(elem) *lane)
+INLINE void
+VNAME(load_steps)(VNAME(vec) r[LANES_], const NAME(elem) *src,
+		  const int64_t *row, const int64_t *next, int64_t col)
 {
+	UNROLL
 	for (size_t i = 0; i < LANES_; i++)
-		NAME(place)(job, first + i)[p * job->width] = lane[i];
+		NAME(prefetch_near)(src, next[i] + LANES_ - 1 + col);
+	UNROLL
+	for (size_t i = 0; i < LANES_; i++)
+		r[i] = *VNAME(from)(src, row[i] + col);
 }
 
-/* What turn_steps does, when some of the panels end amid a vector. */
-static void
-VNAME(turn_steps_split)(const struct NAME(job) *job, size_t first)
+/* Where turn_steps puts a vector: some lanes to[], the others elsewhere. */
+struct VNAME(place) {
+	NAME(elem) *to, *rest;
+	size_t lanes;
+};
+
+/* Returns whether all lanes go to one panel. */
+static bool
+VNAME(find_place)(const struct NAME(job) *job, size_t row,
+		  struct VNAME(place) *place)
 {
-	const int64_t *row = job->row + first;
+	place->lanes = size_min(job->width - row % job->width, LANES_);
+	place->to = NAME(place)(job, row);
+	place->rest = NAME(place)(job, row + place->lanes);
+	return place->lanes == LANES_;
+}
+
+/* As turn_steps, where panels end amid vectors or are narrower. */
+static void
+VNAME(turn_split)(const struct NAME(job) *job, const int64_t *row,
+		  const struct VNAME(place) place[LANES_])
+{
+	const int64_t *next = NAME(ahead)(job, row, LANES_, LANES_);
 
 	PACK_COUNT(PACK_PATH_SPLIT, LANES_ * LANES_ * job->cols);
 	for (size_t p = 0; p < job->cols; p++) {
+		size_t at = p * job->width;
 		VNAME(vec) r[LANES_];
 
-		VNAME(load)(r, job->src, row, job->col[p]);
+		VNAME(load_steps)(r, job->src, row, next, job->col[p]);
 		VNAME(transpose)(r);
-		for (size_t t = 0; t < LANES_; t++)
-			VNAME(store_split)(job, first + t * job->period, p,
-					   (const NAME(elem) *)&r[t]);
+		for (size_t t = 0; t < LANES_; t++) {
+			const NAME(elem) *lane = (const NAME(elem) *)&r[t];
+			size_t n = place[t].lanes;
+
+			NAME(move)(place[t].to + at, lane, n);
+			NAME(move)(place[t].rest + at, lane + n, LANES_ - n);
+		}
 	}
 }
 
@@ -198,26 +218,27 @@ static void
 VNAME(turn_steps)(const struct NAME(job) *job, size_t first)
 {
 	const int64_t *row = job->row + first;
-	NAME(elem) *to[LANES_];
+	const int64_t *next = NAME(ahead)(job, row, LANES_, LANES_);
+	struct VNAME(place) place[LANES_];
+	bool whole = true;
 
-	for (size_t t = 0; t < LANES_; t++) {
-		size_t place = first + t * job->period;
-
-		if (place % job->width + LANES_ > job->width) {
-			VNAME(turn_steps_split)(job, first);
-			return;
-		}
-		to[t] = NAME(place)(job, place);
+	for (size_t t = 0; t < LANES_; t++)
+		whole &= VNAME(find_place)(job, first + t * job->period,
+					   &place[t]);
+	if (!whole) {
+		VNAME(turn_split)(job, row, place);
+		return;
 	}
 	PACK_COUNT(PACK_PATH_STEPS, LANES_ * LANES_ * job->cols);
 	for (size_t p = 0; p < job->cols; p++) {
+		size_t at = p * job->width;
 		VNAME(vec) r[LANES_];
 
-		VNAME(load)(r, job->src, row, job->col[p]);
+		VNAME(load_steps)(r, job->src, row, next, job->col[p]);
 		VNAME(transpose)(r);
 		UNROLL
 		for (size_t t = 0; t < LANES_; t++)
-			*VNAME(at)(to[t] + p * job->width) = r[t];
+			*VNAME(at)(place[t].to + at) = r[t];
 	}
 }
 

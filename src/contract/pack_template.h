@@ -3,8 +3,7 @@
  * One body of packing, for any instruction set and real type; what it does is
  * in pack.h.  No include guard: it is included once per real type, with REAL,
  * SUFFIX and VECTOR_BYTES as kernel_template.h has them, and leaves them.  It
- * makes pack_SUFFIX, a pack_a or pack_b for any width of panel up to
- * PACK_WIDTH_MAX.
+ * makes pack_SUFFIX, a pack_a or pack_b for any width of panel.
  *
  * Offsets are arbitrary, so which way is fast must be seen in the offsets
  * themselves.  They are looked at piece by piece, since a fused label's runs
@@ -60,11 +59,9 @@ enum pack_path {
 #endif
 
 enum {
-	PACK_WIDTH_MAX = 64,
 	PACK_CHUNK = 128,	/* columns; fits in a byte */
-	PACK_COPIES = 3,	/* vectors of a column that are copied at once */
-	PACK_BLOCK = 8,		/* columns that go one by one, at once */
-	PACK_CLASSES = 3	/* widths of vectors: 16, 32 and 64 bytes */
+	PACK_AHEAD = 128,	/* bytes of a column, from a copy to a prefetch */
+	PACK_BLOCK = 8		/* columns that go one by one, at once */
 };
 
 /* to - from, without overflow: SIZE_MAX and the like for what is no step. */
@@ -106,6 +103,8 @@ pack_nearer(const int64_t *a, const int64_t *b)
  * type, at the alignment of the smallest.
  */
 typedef REAL NAME(elem) __attribute__((aligned(4), may_alias));
+typedef REAL NAME(short)
+	__attribute__((vector_size(16), aligned(4), may_alias));
 
 /* A chunk of columns. */
 struct NAME(job) {
@@ -114,6 +113,7 @@ struct NAME(job) {
 	size_t period;
 	const NAME(elem) *src;
 	const int64_t *row, *col;
+	const int64_t *row_end;
 	size_t cols;			/* of the chunk */
 	NAME(elem) *dst;		/* its first column in panel 0 */
 	size_t longest;			/* of all run[] */
@@ -129,32 +129,88 @@ NAME(place)(const struct NAME(job) *job, size_t row)
 	return job->dst + (row - lane) * job->depth + lane;
 }
 
-/* Path 4: columns [p, p + cols) of `lanes` rows. */
-static void
-NAME(plain_block)(const struct NAME(job) *job, NAME(elem) *to,
-		  const int64_t *row, size_t lanes, size_t p, size_t cols)
+/*
+ * The offset of the row `step` further on, if there are as many as `lanes`
+ * from there, or of this one: what to prefetch.
+ */
+INLINE const int64_t *
+NAME(ahead)(const struct NAME(job) *job, const int64_t *row, size_t step,
+	    size_t lanes)
 {
-	size_t width = job->width;
-
-	for (size_t i = 0; i < lanes; i++)
-		for (size_t q = p; q < p + cols; q++)
-			to[q * width + i] = job->src[row[i] + job->col[q]];
+	return (size_t)(job->row_end - row) >= step + lanes ? row + step : row;
 }
 
+/* To the second cache: a panel's chunk ahead would crowd the first. */
+INLINE void
+NAME(prefetch_near)(const NAME(elem) *src, int64_t offset)
+{
+	/* It may be no element at all. */
+	uintptr_t at = (uintptr_t)src + (uintptr_t)offset * sizeof(*src);
+
+	__builtin_prefetch((const void *)at, 0, 2);
+}
+
+/* Path 4, along rows: a column after the other. */
+static void
+NAME(plain_rows)(const struct NAME(job) *job, NAME(elem) *to,
+		 const int64_t *row, size_t lanes, size_t p, size_t cols)
+{
+	const NAME(elem) *src = job->src;
+
+	for (size_t q = p; q < p + cols; q++) {
+		NAME(elem) *lane = to + q * job->width;
+		int64_t col = job->col[q];
+
+		for (size_t i = 0; i < lanes; i++)
+			lane[i] = src[row[i] + col];
+	}
+}
+
+/* Path 4, along columns. */
+static void
+NAME(plain_cols)(const struct NAME(job) *job, NAME(elem) *to,
+		 const int64_t *row, size_t lanes, size_t p, size_t cols)
+{
+	const NAME(elem) *src = job->src;
+	const int64_t *col = job->col + p;
+	size_t width = job->width;
+
+	to += p * width;
+	for (size_t i = 0; i < lanes; i++) {
+		int64_t from = row[i];
+
+		for (size_t q = 0; q < cols; q++)
+			to[q * width + i] = src[from + col[q]];
+	}
+}
+
+/* Columns [p, p + cols) of `lanes` rows, nearer elements first. */
 static void
 NAME(plain)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row,
 	    size_t lanes, size_t p, size_t cols)
 {
-	size_t block = PACK_BLOCK;
-
 	PACK_COUNT(PACK_PATH_PLAIN, lanes * cols);
-	/* The nearer elements one after the other: along rows .. */
-	if (lanes > 1 && cols > 1 && pack_nearer(row, job->col + p))
-		block = 1;
-	/* .. or along columns, of which a few lines are open at a time. */
-	for (; cols > block; p += block, cols -= block)
-		NAME(plain_block)(job, to, row, lanes, p, block);
-	NAME(plain_block)(job, to, row, lanes, p, cols);
+	if (lanes > 1 && cols > 1 && pack_nearer(row, job->col + p)) {
+		NAME(plain_rows)(job, to, row, lanes, p, cols);
+		return;
+	}
+	/* A few columns at a time, whose lines in the panel stay open. */
+	for (size_t n; cols; p += n, cols -= n) {
+		n = size_min(cols, PACK_BLOCK);
+		NAME(plain_cols)(job, to, row, lanes, p, n);
+	}
+}
+
+/* Lanes of a vector in memory: fewer than the vector has, mostly. */
+INLINE void
+NAME(move)(NAME(elem) *to, const NAME(elem) *lane, size_t n)
+{
+	const size_t pair = 16 / REAL_BYTES;
+
+	for (; n >= pair; n -= pair, to += pair, lane += pair)
+		*(NAME(short) *)to = *(const NAME(short) *)lane;
+	for (size_t i = 0; i < n; i++)
+		to[i] = lane[i];
 }
 
 #define PACK_BYTES 16
@@ -172,12 +228,12 @@ NAME(plain)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row,
 #endif
 
 /* By the width of a vector: 16, 32 and 64 bytes. */
+typedef void NAME(path_fn)(const struct NAME(job) *job, NAME(elem) *to,
+			   const int64_t *row);
+
 static const struct NAME(class) {
 	size_t lanes;
-	void (*copy)(const struct NAME(job) *job, NAME(elem) *to,
-		     const int64_t *row, size_t n, const uint8_t *at);
-	void (*turn)(const struct NAME(job) *job, NAME(elem) *to,
-		     const int64_t *row);
+	NAME(path_fn) *copy, *turn;
 	bool (*band)(const struct NAME(job) *job, size_t first);
 } NAME(classes)[] = {
 #define PACK_CLASS(bytes)						\
@@ -204,44 +260,30 @@ NAME(class)(size_t n)
 	return class;
 }
 
+/* Rows by a path for so many lanes; the last piece overlaps, if need be. */
+INLINE void
+NAME(pieces)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row,
+	     size_t rows, size_t lanes, NAME(path_fn) *path)
+{
+	for (size_t i = 0; i < rows; i += lanes) {
+		size_t first = size_min(i, rows - lanes);
+
+		path(job, to + first, row + first);
+	}
+}
+
 /* Rows of a panel that do not follow one another. */
 static void
 NAME(pack_loose)(const struct NAME(job) *job, NAME(elem) *to,
 		 const int64_t *row, size_t rows)
 {
 	int class = NAME(class)(size_min(rows, job->longest));
-	size_t lanes;
 
-	if (!rows)
-		return;
-	if (class < 0) {
+	if (class >= 0)
+		NAME(pieces)(job, to, row, rows, NAME(classes)[class].lanes,
+			     NAME(classes)[class].turn);
+	else if (rows)
 		NAME(plain)(job, to, row, rows, 0, job->cols);
-		return;
-	}
-	lanes = NAME(classes)[class].lanes;
-	for (size_t i = 0; i < rows; i += lanes) {
-		size_t first = size_min(i, rows - lanes);
-
-		NAME(classes)[class].turn(job, to + first, row + first);
-	}
-}
-
-/* The vectors of rows to be copied in a panel: n of each class. */
-struct NAME(copies) {
-	size_t n[PACK_CLASSES];
-	uint8_t at[PACK_CLASSES][PACK_WIDTH_MAX];
-};
-
-static void
-NAME(copy_run)(struct NAME(copies) *copies, int class, size_t first,
-	       size_t run)
-{
-	size_t lanes = NAME(classes)[class].lanes;
-	uint8_t *at = copies->at[class];
-
-	for (size_t i = 0; i < run; i += lanes)
-		at[copies->n[class]++] =
-			(uint8_t)(first + size_min(i, run - lanes));
 }
 
 /* Rows [first, last), all of one panel. */
@@ -250,26 +292,20 @@ NAME(pack_panel)(const struct NAME(job) *job, size_t first, size_t last)
 {
 	const int64_t *row = job->row + first;
 	NAME(elem) *to = NAME(place)(job, first);
-	struct NAME(copies) copies;
 	size_t run, loose = 0, n = last - first;
 
-	for (int class = 0; class < PACK_CLASSES; class++)
-		copies.n[class] = 0;
 	for (size_t i = 0; i < n; i += run) {
 		int class = NAME(class)(run = pack_run(row + i, n - i));
 
 		if (class < 0)
 			continue;
 		NAME(pack_loose)(job, to + loose, row + loose, i - loose);
-		NAME(copy_run)(&copies, class, i, run);
+		NAME(pieces)(job, to + i, row + i, run,
+			     NAME(classes)[class].lanes,
+			     NAME(classes)[class].copy);
 		loose = i + run;
 	}
 	NAME(pack_loose)(job, to + loose, row + loose, n - loose);
-	for (int class = 0; class < PACK_CLASSES; class++)
-		if (copies.n[class])
-			NAME(classes)[class].copy(job, to, row,
-						  copies.n[class],
-						  copies.at[class]);
 }
 
 /* Rows [first, last), panel by panel. */
@@ -291,7 +327,8 @@ NAME(pack_bands)(const struct NAME(job) *job, size_t rows)
 {
 	size_t period = job->period;
 	size_t lanes, periods = period ? rows / period : 0;
-	int class = NAME(class)(size_min(period, periods));
+	int class = NAME(class)(size_min(size_min(period, periods),
+					 job->width));
 
 	if (class < 0)
 		return 0;
@@ -344,7 +381,8 @@ NAME(pack)(size_t width, size_t rows, size_t cols, const void *src,
 		.depth = cols,
 		.period = period,
 		.src = src,
-		.row = row
+		.row = row,
+		.row_end = row + rows
 	};
 
 	for (size_t p = 0; p < cols; p += job.cols) {
@@ -357,8 +395,6 @@ NAME(pack)(size_t width, size_t rows, size_t cols, const void *src,
 
 /* What a kernel needs: see kernel.h. */
 #ifdef MR
-_Static_assert(MR <= PACK_WIDTH_MAX && NR <= PACK_WIDTH_MAX, "wide panels");
-
 static void
 NAME(pack_a)(size_t rows, size_t cols, const void *src, const int64_t *row,
 	     const int64_t *col, size_t period, void *dst)

@@ -16,7 +16,9 @@
  */
 #define DOMINATES 4
 /* The piece of a fused index that takes whole lines of two operands. */
-#define PIECE 48
+#define PIECE 24
+#define SUM_PIECE 32
+#define LINE_BYTES 64
 
 size_t
 lend_type_bytes(enum lend_type type)
@@ -213,49 +215,41 @@ count_elements(const struct lend_plan *plan)
 	} };
 }
 
+/*
+ * Orders a fused index of one input and the output.  Returns the period of
+ * the one that comes second; *hint is the same if that is the input.
+ */
 static size_t
 order_with_output(struct dims *dims, enum operand input,
-		  const struct counts *counts, size_t unit)
+		  const struct counts *counts, size_t unit, size_t *hint)
 {
 	bool dominates = counts->of[input] >
 			 DOMINATES * counts->of[OPERAND_C];
+	size_t period;
 
-	if (dominates) {
-		dims_order(dims, input, OPERAND_C, unit, PIECE);
-		return 0;
-	}
-	return dims_order(dims, OPERAND_C, input, unit, PIECE);
+	*hint = 0;
+	if (dominates)
+		return dims_order(dims, input, OPERAND_C, unit, PIECE);
+	period = dims_order(dims, OPERAND_C, input, unit, PIECE);
+	*hint = period;
+	return period;
 }
 
-static void
+static size_t
 order_sum(struct dims *dims, const struct counts *counts)
 {
 	bool a_first = counts->of[OPERAND_A] >= counts->of[OPERAND_B];
 
-	dims_order(dims, a_first ? OPERAND_A : OPERAND_B,
-		   a_first ? OPERAND_B : OPERAND_A, 8, PIECE);
+	return dims_order(dims, a_first ? OPERAND_A : OPERAND_B,
+			  a_first ? OPERAND_B : OPERAND_A, 8, SUM_PIECE);
 }
 
+/* Orders all indices, and chooses the blocks that suit. */
 static void
 order(struct lend_plan *plan, const struct counts *counts)
 {
-	plan->period_a = order_with_output(plan->m, OPERAND_A, counts,
-					   plan->blocks.mr);
-	plan->period_b = order_with_output(plan->n, OPERAND_B, counts,
-					   plan->blocks.nr);
-	order_sum(plan->k, counts);
-	dims_sort(plan->batch, OPERAND_C);
-	dims_fuse(plan->batch);
-	dims_sort(plan->sum_a, OPERAND_A);
-	dims_fuse(plan->sum_a);
-	dims_sort(plan->sum_b, OPERAND_B);
-	dims_fuse(plan->sum_b);
-}
-
-static void
-choose_blocks(struct lend_plan *plan)
-{
 	const struct kernel *kernel = plan->kernel;
+	size_t line = LINE_BYTES / plan->bytes;
 	struct blocks_wish wish = {
 		.m = plan->m->total, .n = plan->n->total, .k = plan->k->total,
 		.mr = plan->complex ? kernel->mr / 2 : kernel->mr,
@@ -265,6 +259,17 @@ choose_blocks(struct lend_plan *plan)
 		.b_bytes = plan->bytes
 	};
 
+	wish.m_unit = line * order_with_output(plan->m, OPERAND_A, counts,
+					       wish.mr, &plan->period_a);
+	wish.n_unit = line * order_with_output(plan->n, OPERAND_B, counts,
+					       wish.nr, &plan->period_b);
+	wish.k_unit = line * order_sum(plan->k, counts);
+	dims_sort(plan->batch, OPERAND_C);
+	dims_fuse(plan->batch);
+	dims_sort(plan->sum_a, OPERAND_A);
+	dims_fuse(plan->sum_a);
+	dims_sort(plan->sum_b, OPERAND_B);
+	dims_fuse(plan->sum_b);
 	plan->blocks = blocks_choose(&wish, caches());
 }
 
@@ -346,7 +351,6 @@ fill(struct lend_plan *plan, const struct shape *shape,
 		counts = count_elements(plan);
 	}
 	to_loops(plan);
-	choose_blocks(plan);
 	order(plan, &counts);
 	return 0;
 }

@@ -17,7 +17,12 @@
 
 enum { SCATTER_LINE_MAX = 64 };
 
-enum scatter_class { SCATTER_WHOLE, SCATTER_PART, SCATTER_ONE, SCATTER_CLASSES };
+enum scatter_class {
+	SCATTER_WHOLE,
+	SCATTER_PART,
+	SCATTER_ONE,
+	SCATTER_CLASSES
+};
 
 /* Where in a line the pieces begin, by their class. */
 struct scatter_pieces {

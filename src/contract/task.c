@@ -32,8 +32,8 @@ task_divide(const struct task *task, const struct seat *seat)
 		.batch = { 0, plan->batch->total },
 		.n = { 0, plan->n->total },
 		.k = { 0, plan->k->total },
-		.m = share_of(plan->m->total, plan->blocks.mr, seat->rank,
-			      task->pm)
+		.m = share_of(plan->m->total, plan->blocks.m_share,
+			      seat->rank, task->pm)
 	};
 
 	switch (task->split) {
@@ -47,11 +47,11 @@ task_divide(const struct task *task, const struct seat *seat)
 	case LEND_SPLIT_N:
 		/* A single column: all seats divide the rows. */
 		if (plan->method == METHOD_LOOPS)
-			shares.m = share_of(plan->m->total, plan->blocks.mr,
+			shares.m = share_of(plan->m->total, plan->blocks.m_share,
 				seat->rank * task->pn + seat->group,
 				task->pm * task->pn);
 		else
-			shares.n = share_of(plan->n->total, plan->blocks.nr,
+			shares.n = share_of(plan->n->total, plan->blocks.n_share,
 					    seat->group, task->pn);
 		break;
 	}
