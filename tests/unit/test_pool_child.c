@@ -6,6 +6,7 @@
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,20 +33,22 @@
 #endif
 
 /*
- * AddressSanitizer's own locks, around its allocator and the starts of
- * threads, are not guarded at a fork: a child of a parent whose other threads
- * are inside them cannot start threads.  Under it the busy parent's children
- * end the pool as they find it, and no more.
+ * AddressSanitizer (seen with gcc 12's) does not guard its allocator's locks
+ * at a fork, and a thread takes them while it starts, before it comes to its
+ * function.  In a child forked while another thread held one, every new
+ * thread waits for ever in __asan::AsanThread::ThreadStart, for a lock of
+ * __sanitizer::SizeClassAllocator64.  So under it no fork here meets a thread
+ * that starts.
  */
 #if defined(__SANITIZE_ADDRESS__)
-#define BUSY_CHILD_THREADS 0
+#define FORK_AMID_STARTS 0
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define BUSY_CHILD_THREADS 0
+#define FORK_AMID_STARTS 0
 #endif
 #endif
-#ifndef BUSY_CHILD_THREADS
-#define BUSY_CHILD_THREADS 1
+#ifndef FORK_AMID_STARTS
+#define FORK_AMID_STARTS 1
 #endif
 
 #define CHILD_PATIENCE 60
@@ -83,17 +86,6 @@ try_pool(void *pool)
 	return lend_pool_destroy(pool) ? 5 : 0;
 }
 
-/* The same in the child of a busy parent. */
-static int
-try_busy_pool(void *pool)
-{
-	if (BUSY_CHILD_THREADS)
-		return try_pool(pool);
-	alarm(CHILD_PATIENCE);
-	/* It is as it was made: nobody is in it, no thread is to be joined. */
-	return lend_pool_destroy(pool) ? 5 : 0;
-}
-
 /* The child starts the pool's threads anew; the parent's live on. */
 START_TEST(a_forked_child_can_use_the_pool)
 {
@@ -113,6 +105,7 @@ END_TEST
 
 struct load {
 	struct lend_exec exec;
+	atomic_bool started;	/* its thread, and all of the pool's */
 	atomic_bool stop;
 	int errors;
 };
@@ -129,9 +122,11 @@ load_main(void *arg)
 {
 	struct load *load = arg;
 
-	while (!atomic_load(&load->stop))
+	while (!atomic_load(&load->stop)) {
 		load->errors += lend_exec_broadcast(&load->exec, do_nothing,
 						    NULL) != 0;
+		atomic_store(&load->started, true);
+	}
 	return NULL;
 }
 
@@ -146,8 +141,10 @@ START_TEST(a_child_forked_under_load_can_use_the_pool)
 	int bad = 0;
 
 	ck_assert_int_eq(pthread_create(&thread, NULL, load_main, &load), 0);
+	while (!FORK_AMID_STARTS && !atomic_load(&load.started))
+		sched_yield();
 	for (int i = 0; i < 40; i++)
-		bad += process_child(try_busy_pool, pool) != 0;
+		bad += process_child(try_pool, pool) != 0;
 	atomic_store(&load.stop, true);
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	ck_assert_int_eq(load.errors, 0);
@@ -155,7 +152,7 @@ START_TEST(a_child_forked_under_load_can_use_the_pool)
 	/* All of them running, for sure. */
 	client_start(&busy, pool, WIDTH, hold, &held);
 	await_inside(&held, WIDTH);
-	ck_assert_int_eq(process_child(try_busy_pool, pool), 0);
+	ck_assert_int_eq(process_child(try_pool, pool), 0);
 	atomic_store(&held.open, true);
 	client_end(&busy);
 	ck_assert_int_eq(lend_pool_destroy(pool), 0);
