@@ -135,7 +135,8 @@ lend_arena_huge_bytes(const lend_arena *arena, size_t *bytes);
 
 /*
  * Writes the statistics, the bytes in huge pages included, as one JSON object
- * with a terminating zero to text[0..size).
+ * with a terminating zero to text[0..size).  Bytes of the name that are not
+ * UTF-8 become U+FFFD.
  * Returns the length of the whole text without the zero, as snprintf does
  * (at least `size`: it was cut), or -EINVAL (null arena, null text with a
  * size).

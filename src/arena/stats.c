@@ -166,19 +166,55 @@ append(struct text *text, const char *format, ...)
 		text->length += (size_t)added;
 }
 
+/*
+ * The bytes of the UTF-8 character that begins here; 0: none does.  No longer
+ * form than needed, no surrogates, nothing above U+10FFFF.
+ */
+static int
+utf8_length(const unsigned char *c)
+{
+	unsigned char low = 0x80, high = 0xbf;
+	int length = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 :
+		     c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
+
+	/* What the first byte leaves to the second. */
+	if (c[0] == 0xe0)
+		low = 0xa0;
+	else if (c[0] == 0xf0)
+		low = 0x90;
+	else if (c[0] == 0xed)
+		high = 0x9f;
+	else if (c[0] == 0xf4)
+		high = 0x8f;
+	if (length > 1 && (c[1] < low || c[1] > high))
+		return 0;
+	/* The string's end is no such byte, so nothing past it is read. */
+	for (int i = 2; i < length; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	return length;
+}
+
+/* JSON is UTF-8: any other byte becomes U+FFFD. */
 static void
 append_string(struct text *text, const char *string)
 {
+	int length;
+
 	append(text, "\"");
-	for (; *string; string++) {
+	for (; *string; string += length) {
 		unsigned char c = (unsigned char)*string;
 
+		length = utf8_length((const unsigned char *)string);
 		if (c == '"' || c == '\\')
 			append(text, "\\%c", c);
 		else if (c < 0x20)
 			append(text, "\\u%04x", c);
+		else if (length == 0)
+			append(text, "\xef\xbf\xbd");
 		else
-			append(text, "%c", c);
+			append(text, "%.*s", length, string);
+		length += length == 0;
 	}
 	append(text, "\"");
 }

@@ -275,6 +275,40 @@ START_TEST(names_are_escaped)
 }
 END_TEST
 
+#define NOT "\xef\xbf\xbd"	/* U+FFFD, which says: not a character */
+
+/* Names that are not UTF-8, or only just, and what the text calls them. */
+static const struct { const char *name, *text; } bytes[] = {
+	{ "\xff", NOT }, { "caf\xe9", "caf" NOT }, { "\x80" "a", NOT "a" },
+	/* Cut short, by another character and by the end. */
+	{ "\xc3.", NOT "." }, { "\xe2\x98", NOT NOT },
+	{ "\xf0\x9f\x98\"", NOT NOT NOT "\"" },
+	/* Longer than needed. */
+	{ "\xc1\xbf", NOT NOT }, { "\xc2\x80", "\xc2\x80" },
+	{ "\xe0\x9f\xbf", NOT NOT NOT }, { "\xe0\xa0\x80", "\xe0\xa0\x80" },
+	{ "\xf0\x8f\xbf\xbf", NOT NOT NOT NOT },
+	{ "\xf0\x90\x80\x80", "\xf0\x90\x80\x80" },
+	/* Surrogates, and what is beside them; the last character. */
+	{ "\xed\xa0\x80", NOT NOT NOT }, { "\xed\x9f\xbf", "\xed\x9f\xbf" },
+	{ "\xee\x80\x80", "\xee\x80\x80" },
+	{ "\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf" },
+	{ "\xf4\x90\x80\x80", NOT NOT NOT NOT }, { "\xf5", NOT },
+	{ "\xf0\x9f\x98\x80\xff", "\xf0\x9f\x98\x80" NOT },
+};
+
+/* "The text is JSON": UTF-8 whatever bytes the name has. */
+START_TEST(bytes_that_are_no_characters_are_replaced)
+{
+	struct lend_arena_options options = LEND_ARENA_OPTIONS_INIT;
+	lend_arena *arena;
+
+	options.name = bytes[_i].name;
+	arena = arena_of(&options);
+	assert_agree(arena, bytes[_i].text);
+	arena_end(arena);
+}
+END_TEST
+
 #define LARGE ((size_t)64 << 20)
 
 /* "How much of the retained storage is backed by huge pages." */
@@ -437,6 +471,8 @@ add_tests(Suite *suite)
 	tcase_add_test(text, the_text_says_what_the_struct_says);
 	tcase_add_test(text, the_text_is_cut_as_snprintf_does);
 	tcase_add_loop_test(text, names_are_escaped, 0, NAMES);
+	tcase_add_loop_test(text, bytes_that_are_no_characters_are_replaced, 0,
+			    sizeof(bytes) / sizeof(bytes[0]));
 	tcase_add_test(again, protocol_and_backend_are_those_in_use);
 	tcase_add_test(again, statistics_are_printed_where_asked_for);
 }
