@@ -3,7 +3,6 @@
 #include <lend/arena.h>
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "arena/directory.h"
@@ -12,11 +11,11 @@
 #include "arena/slot.h"
 #include "arena/state.h"
 #include "arena/thread.h"
+#include "base/once.h"
 #include "mem/backend.h"
 #include "mem/init.h"
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int start_error;
+static struct once once;
 
 /* Where in its page the first slot and the first set begin. */
 #define SLOT_LEAD 1024
@@ -25,16 +24,17 @@ static int start_error;
 /* Keys begin at 1: 0 is nobody's. */
 static _Atomic(uint64_t) last_key;
 
-static void
+static int
 start(void)
 {
-	start_error = lend__init();
-	if (start_error)
-		return;
+	int error = lend__init();
+
+	if (error)
+		return error;
 	directory_init();
-	start_error = thread_init();
-	if (!start_error)
-		start_error = fork_init();
+	error = thread_init();
+	/* Last, as handlers that are installed twice would lock twice. */
+	return error ? error : fork_init();
 }
 
 /* As much as fits, not cut inside a UTF-8 character. */
@@ -116,9 +116,9 @@ lend_arena_create(lend_arena **arena, const struct lend_arena_options *options)
 
 	if (!arena)
 		return -EINVAL;
-	pthread_once(&once, start);
-	if (start_error)
-		return start_error;
+	error = once_try(&once, start);
+	if (error)
+		return error;
 	gate_enter();
 	error = create(options, arena);
 	gate_leave();

@@ -77,7 +77,11 @@ thread_end(void *unused)
 int
 thread_init(void)
 {
-	return -pthread_key_create(&key, thread_end);
+	static bool have_key;
+	int error = have_key ? 0 : pthread_key_create(&key, thread_end);
+
+	have_key = error == 0;
+	return -error;
 }
 
 void

@@ -78,7 +78,10 @@ thread_slot(const struct lend_arena *arena)
 	return entry ? entry->slot : NULL;
 }
 
-/* Once, before the first attach.  Errors: -EAGAIN, -ENOMEM. */
+/*
+ * Before the first attach, again where the start was not made: one thread at
+ * a time.  Errors: -EAGAIN, -ENOMEM.
+ */
 int thread_init(void);
 
 /*

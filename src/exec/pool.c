@@ -52,6 +52,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "base/once.h"
 #include "exec/dispatch.h"
 #include "mem/backend.h"
 #include "mem/init.h"
@@ -116,25 +117,22 @@ after_fork_child(void)
 	pthread_mutex_unlock(&pools_lock);
 }
 
-static int handlers_error;	/* constant once they are installed */
-
-static void
+static int
 install_handlers(void)
 {
-	handlers_error = pthread_atfork(before_fork, after_fork_parent,
-					after_fork_child);
+	return -pthread_atfork(before_fork, after_fork_parent,
+			       after_fork_child);
 }
 
 static int
 init(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static struct once once;
 	int error = lend__init();
 
 	if (error || !lend__conf.fork)
 		return error;
-	pthread_once(&once, install_handlers);
-	return handlers_error ? -ENOMEM : 0;
+	return once_try(&once, install_handlers);
 }
 
 /* Threads. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "mem/init.h"
 
-#include <pthread.h>
+#include <errno.h>
 #include <stdlib.h>
 
+#include "base/once.h"
 #include "base/os.h"
 #include "mem/backend.h"
 #include "mem/poison.h"
@@ -11,32 +12,51 @@
 struct conf lend__conf;
 bool lend__membarrier;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int result;
+static struct once once;
+static int refused;	/* what another try would not change */
 
+/* It complains: once. */
 static void
+read_conf(void)
+{
+	static bool done;
+
+	if (!done)
+		conf_parse(&lend__conf, secure_getenv("LEND_CONF"));
+	done = true;
+}
+
+static int
 choose_backend(void)
 {
 	const char *name = lend__conf.backend[0] ? lend__conf.backend : NULL;
+	int error = backend_init(name);
 
-	result = backend_init(name);
-	if (result && name)
+	if (error == -EINVAL)
 		os_complain("lend: no backend '%s'\n", name);
+	return error;
 }
 
-static void
+static int
 init(void)
 {
-	conf_parse(&lend__conf, secure_getenv("LEND_CONF"));
-	choose_backend();
+	int error;
+
+	read_conf();
+	error = choose_backend();
+	if (error == -ENOMEM)
+		return error;
+	refused = error;
 	poison_init();
 	lend__membarrier = lend__conf.membarrier &&
 			   os_membarrier_register() && os_membarrier();
+	return 0;
 }
 
 int
 lend__init(void)
 {
-	pthread_once(&once, init);
-	return result;
+	int error = once_try(&once, init);
+
+	return error ? error : refused;
 }

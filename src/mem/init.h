@@ -15,7 +15,8 @@ extern struct conf lend__conf;
 extern bool lend__membarrier;
 
 /*
- * Every entry that makes an object calls it; the first call does the work.
+ * Every entry that makes an object calls it; the first call does the work, or
+ * where memory was short then, a later one.
  * Errors: -ENOMEM, -EINVAL (LEND_CONF names a backend that is not there).
  */
 int lend__init(void);

@@ -21,13 +21,14 @@
  */
 #include "mem/backend.h"
 
+#include <errno.h>
 #include <jemalloc/jemalloc.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/types.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/once.h"
 #include "base/os.h"
 #include "base/util.h"
 #include "mem/address_set.h"
@@ -170,16 +171,16 @@ static extent_hooks_t huge_hooks = {
 
 /*
  * jemalloc's arenas, one per node: its index + 1, or 0 before the first
- * extent of that node.  Written once, under once[node]; never destroyed.
+ * extent of that node.  Written under once[node]; never destroyed.  What failed
+ * is tried again for the node's next extent.
  *
- * pthread_once() and not a mutex: a child that is forked while another thread
+ * A struct once and not a mutex: a child that is forked while another thread
  * creates finds the work undone, not a lock that nobody holds any more.
  * (Fork handlers would not do, as those registered while a fork runs are not
  * called by it.)  jemalloc looks after its own locks.
  */
 static _Atomic(unsigned) arenas[OS_NODES_MAX];
-static pthread_once_t once[OS_NODES_MAX];
-_Static_assert(PTHREAD_ONCE_INIT == 0, "once[] starts as zeroes");
+static struct once once[OS_NODES_MAX];
 
 /* Sets "arena.<index>.<name>", where `name` is given with index 0. */
 static int
@@ -225,17 +226,20 @@ arena_create(void)
 }
 
 /*
- * The argument that pthread_once() does not pass.  In the static block: other
+ * The argument that once_try() does not pass.  In the static block: other
  * thread storage of a library may be allocated at its first use, by malloc.
  */
 static _Thread_local unsigned creating_for
 	__attribute__((tls_model("initial-exec")));
 
-static void
+static int
 create_once(void)
 {
+	unsigned arena = arena_create();
+
 	/* Pairs with the acquire in node_arena(): the arena's settings. */
-	store_release(&arenas[creating_for], arena_create());
+	store_release(&arenas[creating_for], arena);
+	return arena ? 0 : -ENOMEM;
 }
 
 static unsigned
@@ -244,8 +248,8 @@ node_arena_create(unsigned node)
 	unsigned i, arena;
 
 	creating_for = node;
-	pthread_once(&once[node], create_once);
-	/* Relaxed: pthread_once() has ordered it. */
+	(void)once_try(&once[node], create_once);
+	/* Relaxed: once_try() has ordered it; 0 where it failed. */
 	arena = load_relaxed(&arenas[node]);
 	/* jemalloc had none left: another node's is better than none. */
 	for (i = 0; arena == 0 && i < os_nodes(); i++)
