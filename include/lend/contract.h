@@ -65,7 +65,11 @@ struct lend_error {
 
 struct lend_plan_options {
 	size_t size;		/* sizeof this struct, as compiled */
-	const char *kernel;	/* "avx512", "avx2", "portable"; null: best */
+	/*
+	 * "avx512", "avx2", "portable"; null: what LEND_CONF names, else the
+	 * best that the processor has.
+	 */
+	const char *kernel;
 };
 
 /*

@@ -84,6 +84,8 @@ set(struct conf *conf, struct span key, struct span value)
 {
 	if (span_is(key, "backend"))
 		return parse_word(value, conf->backend, sizeof(conf->backend));
+	if (span_is(key, "kernel"))
+		return parse_word(value, conf->kernel, sizeof(conf->kernel));
 	if (span_is(key, "limit"))
 		return parse_size(value, &conf->limit);
 	if (span_is(key, "trace"))

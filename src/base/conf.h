@@ -15,6 +15,7 @@
 
 struct conf {
 	char backend[16];	/* "jemalloc", "mmap"; empty: the best one */
+	char kernel[16];	/* for contractions; empty: the best one */
 	size_t limit;		/* default ceiling of an arena, 0: none */
 	bool trace;		/* default of an arena's tracing */
 	bool hugetlb;		/* default of reserved huge pages */

@@ -10,12 +10,16 @@
  *   NR			columns of a tile
  *   STREAM_VECTOR(p, v)  stores v at p, aligned to a vector, past the caches;
  *			undefined where there is no such thing
- *
- *   LOAD_MASKED(m, p), STORE_MASKED(p, m, v)  of the lanes whose bits are set
- *			in m alone; both undefined where there is no such thing
+ *   LOAD_MASKED(m, p), STORE_MASKED(p, m, v)  a vector at p, but of it only
+ *			the lanes whose bits are set in m; both undefined where
+ *			there is no such thing
  *
  * All but STREAM_VECTOR are undefined again at the end.  What it makes is
  * static; KERNEL_ENTRY collects it.
+ *
+ * The same sums are rounded alike in direct() and by tile() and scatter(), so
+ * that a result does not depend on where tiles end: every file that includes
+ * this one is compiled with -ffp-contract=fast, on which both rely.
  *
  * The accumulators are MR_VECTORS * NR registers.  They stay registers only
  * if each loop over them is unrolled, hence UNROLL at all of these.

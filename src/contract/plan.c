@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <lend/conf.h>
+
 #include "base/util.h"
 #include "contract/error.h"
 #include "contract/layout.h"
@@ -295,17 +297,22 @@ find_kernel(struct lend_plan *plan, const struct lend_plan_options *options,
 	    struct lend_error *why)
 {
 	const char *name = options ? options->kernel : NULL;
+	const char *from = "";
 	size_t real = plan->complex ? plan->bytes / 2 : plan->bytes;
 
 	if (options && options->size != sizeof(*options))
 		return lend__fail(why, -EINVAL,
 			"the options are %zu bytes long, not %zu",
 			options->size, sizeof(*options));
+	if (!name) {
+		name = lend_conf_kernel();
+		from = " of LEND_CONF";
+	}
 	plan->kernel = kernel_find(name, real);
 	if (!plan->kernel)
 		return lend__fail(why, -EINVAL,
-			"kernel '%s': there is none such, or the processor "
-			"lacks it", name);
+			"kernel '%s'%s: there is none such, or the processor "
+			"lacks it", name, from);
 	return 0;
 }
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <lend/conf.h>
+
 #include "base/once.h"
 #include "base/os.h"
 #include "mem/backend.h"
@@ -51,6 +53,14 @@ init(void)
 	lend__membarrier = lend__conf.membarrier &&
 			   os_membarrier_register() && os_membarrier();
 	return 0;
+}
+
+/* Without memory the library does not start, but has read what it was told. */
+const char *
+lend_conf_kernel(void)
+{
+	(void)lend__init();
+	return lend__conf.kernel[0] ? lend__conf.kernel : NULL;
 }
 
 int

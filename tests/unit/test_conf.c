@@ -36,6 +36,7 @@ static void
 assert_conf(const struct conf *conf, const struct conf *want)
 {
 	ck_assert_str_eq(conf->backend, want->backend);
+	ck_assert_str_eq(conf->kernel, want->kernel);
 	ck_assert_uint_eq(conf->limit, want->limit);
 	ck_assert_int_eq(conf->trace, want->trace);
 	ck_assert_int_eq(conf->hugetlb, want->hugetlb);
@@ -254,11 +255,12 @@ END_TEST
 START_TEST(all_at_once_and_the_last_one_wins)
 {
 	struct conf want = {
-		.backend = "mmap", .limit = 3072, .trace = true,
+		.backend = "mmap", .kernel = "avx2", .limit = 3072,
+		.trace = true,
 		.hugetlb = true, .stats_print = true,
 	};
 
-	assert_parsed("limit:1K,stats_print:true,backend:jemalloc,trace:true,"
+	assert_parsed("limit:1K,kernel:avx2,stats_print:true,backend:jemalloc,trace:true,"
 		      "hugetlb:true,membarrier:false,fork:false,limit:2K,"
 		      "backend:mmap,limit:3K", &want);
 }
