@@ -74,33 +74,68 @@ VNAME(transpose)(VNAME(vec) r[LANES_])
 #endif
 }
 
-/*
- * Path 1: a vector's worth of rows that lie without gaps.  A vector at a time:
- * each column's next line then comes a chunk of columns later, and from
- * memory that is faster than a panel's height at once.  Of the rows ahead the
- * last element is asked for: the line of the first was asked for before.
- */
-static void
-VNAME(copy)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row)
+/* Asks for a vector, at both of its ends: it may be on two lines. */
+INLINE void
+VNAME(prefetch)(const NAME(elem) *src, int64_t offset)
 {
-	const int64_t *next = NAME(ahead)(job, row, PACK_AHEAD / REAL_BYTES,
-					  LANES_);
-	int64_t from = *row, ahead = *next + LANES_ - 1;
+	NAME(prefetch_near)(src, offset);
+	NAME(prefetch_near)(src, offset + LANES_ - 1);
+}
+
+/*
+ * Of a run of rows, n vectors that fill some `rows` rows, the last one going
+ * back if need be.  n is a constant at each call.
+ */
+INLINE void
+VNAME(copy_line)(const struct NAME(job) *job, NAME(elem) *to,
+		 const int64_t *row, size_t rows, size_t n)
+{
+	int64_t from = *row;
+	int64_t ahead = *NAME(ahead)(job, row, PACK_AHEAD / REAL_BYTES, 1);
 	const NAME(elem) *src = job->src;
-	size_t cols = job->cols, width = job->width;
+	size_t cols = job->cols, width = job->width, last = rows - LANES_;
 
-	PACK_COUNT(PACK_PATH_COPY, LANES_ * cols);
 	for (size_t p = 0; p < cols; p++, to += width) {
-		int64_t col = job->col[p];
+		const NAME(elem) *column = src + (from + job->col[p]);
 
-		NAME(prefetch_near)(src, ahead + col);
-		*VNAME(at)(to) = *VNAME(from)(src, from + col);
+		VNAME(prefetch)(src, ahead + job->col[p]);
+		UNROLL
+		for (size_t k = 0; k + 1 < n; k++)
+			*VNAME(at)(to + k * LANES_) =
+				*VNAME(from)(column, (int64_t)(k * LANES_));
+		*VNAME(at)(to + last) = *VNAME(from)(column, (int64_t)last);
 	}
 }
 
 /*
- * r[i] = the vector at src[row[i] + col], for all lanes.  Rows next[] will be
- * asked for the same columns when these are done.
+ * Path 1: rows that lie without gaps, at least a vector's worth.  A line at a
+ * time: each column's next line then comes a chunk of columns later, and from
+ * memory that is faster than a panel's height at once; yet no line is read by
+ * halves, for columns may push each other out of the nearest cache.
+ */
+static void
+VNAME(copy)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row,
+	    size_t rows)
+{
+	for (size_t i = 0; i < rows; i += PACK_LINE / REAL_BYTES) {
+		size_t first = size_min(i, rows - LANES_);
+		size_t n = size_min(rows - first, PACK_LINE / REAL_BYTES);
+
+		PACK_COUNT(PACK_PATH_COPY, n * job->cols);
+		if (n <= LANES_)
+			VNAME(copy_line)(job, to + first, row + first, n, 1);
+		else if (n <= 2 * LANES_)
+			VNAME(copy_line)(job, to + first, row + first, n, 2);
+		else if (n <= 3 * LANES_)
+			VNAME(copy_line)(job, to + first, row + first, n, 3);
+		else
+			VNAME(copy_line)(job, to + first, row + first, n, 4);
+	}
+}
+
+/*
+ * r[i] = the vector at src[row[i] + col], for all lanes, transposed.  Rows
+ * next[] will be asked for the same columns when these are done.
  */
 INLINE void
 VNAME(load)(VNAME(vec) r[LANES_], const NAME(elem) *src, const int64_t *row,
@@ -108,9 +143,10 @@ VNAME(load)(VNAME(vec) r[LANES_], const NAME(elem) *src, const int64_t *row,
 {
 	UNROLL
 	for (size_t i = 0; i < LANES_; i++) {
-		NAME(prefetch_near)(src, next[i] + col);
+		VNAME(prefetch)(src, next[i] + col);
 		r[i] = *VNAME(from)(src, row[i] + col);
 	}
+	VNAME(transpose)(r);
 }
 
 /*
@@ -134,7 +170,6 @@ VNAME(turn)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row)
 		}
 		PACK_COUNT(PACK_PATH_TURN, LANES_ * LANES_);
 		VNAME(load)(r, job->src, row, next, job->col[p]);
-		VNAME(transpose)(r);
 		UNROLL
 		for (size_t i = 0; i < LANES_; i++)
 			*VNAME(at)(to + (p + i) * width) = r[i];
@@ -151,22 +186,6 @@ VNAME(steps)(const int64_t *row, size_t period)
 			if (pack_gap(row[i], row[i + period * t]) != t)
 				return false;
 	return true;
-}
-
-/*
- * The same of vectors that step across panels.  Of next[], the last elements
- * are asked for: the line of the first is that of an earlier step's last.
- */
-INLINE void
-VNAME(load_steps)(VNAME(vec) r[LANES_], const NAME(elem) *src,
-		  const int64_t *row, const int64_t *next, int64_t col)
-{
-	UNROLL
-	for (size_t i = 0; i < LANES_; i++)
-		NAME(prefetch_near)(src, next[i] + LANES_ - 1 + col);
-	UNROLL
-	for (size_t i = 0; i < LANES_; i++)
-		r[i] = *VNAME(from)(src, row[i] + col);
 }
 
 /* Where turn_steps puts a vector: some lanes to[], the others elsewhere. */
@@ -198,8 +217,7 @@ VNAME(turn_split)(const struct NAME(job) *job, const int64_t *row,
 		size_t at = p * job->width;
 		VNAME(vec) r[LANES_];
 
-		VNAME(load_steps)(r, job->src, row, next, job->col[p]);
-		VNAME(transpose)(r);
+		VNAME(load)(r, job->src, row, next, job->col[p]);
 		for (size_t t = 0; t < LANES_; t++) {
 			const NAME(elem) *lane = (const NAME(elem) *)&r[t];
 			size_t n = place[t].lanes;
@@ -234,8 +252,7 @@ VNAME(turn_steps)(const struct NAME(job) *job, size_t first)
 		size_t at = p * job->width;
 		VNAME(vec) r[LANES_];
 
-		VNAME(load_steps)(r, job->src, row, next, job->col[p]);
-		VNAME(transpose)(r);
+		VNAME(load)(r, job->src, row, next, job->col[p]);
 		UNROLL
 		for (size_t t = 0; t < LANES_; t++)
 			*VNAME(at)(place[t].to + at) = r[t];

@@ -60,6 +60,7 @@ enum pack_path {
 
 enum {
 	PACK_CHUNK = 128,	/* columns; fits in a byte */
+	PACK_LINE = 64,		/* bytes */
 	PACK_AHEAD = 128,	/* bytes of a column, from a copy to a prefetch */
 	PACK_BLOCK = 8		/* columns that go one by one, at once */
 };
@@ -228,12 +229,12 @@ NAME(move)(NAME(elem) *to, const NAME(elem) *lane, size_t n)
 #endif
 
 /* By the width of a vector: 16, 32 and 64 bytes. */
-typedef void NAME(path_fn)(const struct NAME(job) *job, NAME(elem) *to,
-			   const int64_t *row);
-
 static const struct NAME(class) {
 	size_t lanes;
-	NAME(path_fn) *copy, *turn;
+	void (*copy)(const struct NAME(job) *job, NAME(elem) *to,
+		     const int64_t *row, size_t rows);
+	void (*turn)(const struct NAME(job) *job, NAME(elem) *to,
+		     const int64_t *row);
 	bool (*band)(const struct NAME(job) *job, size_t first);
 } NAME(classes)[] = {
 #define PACK_CLASS(bytes)						\
@@ -260,30 +261,26 @@ NAME(class)(size_t n)
 	return class;
 }
 
-/* Rows by a path for so many lanes; the last piece overlaps, if need be. */
-INLINE void
-NAME(pieces)(const struct NAME(job) *job, NAME(elem) *to, const int64_t *row,
-	     size_t rows, size_t lanes, NAME(path_fn) *path)
-{
-	for (size_t i = 0; i < rows; i += lanes) {
-		size_t first = size_min(i, rows - lanes);
-
-		path(job, to + first, row + first);
-	}
-}
-
 /* Rows of a panel that do not follow one another. */
 static void
 NAME(pack_loose)(const struct NAME(job) *job, NAME(elem) *to,
 		 const int64_t *row, size_t rows)
 {
 	int class = NAME(class)(size_min(rows, job->longest));
+	size_t lanes;
 
-	if (class >= 0)
-		NAME(pieces)(job, to, row, rows, NAME(classes)[class].lanes,
-			     NAME(classes)[class].turn);
-	else if (rows)
+	if (!rows)
+		return;
+	if (class < 0) {
 		NAME(plain)(job, to, row, rows, 0, job->cols);
+		return;
+	}
+	lanes = NAME(classes)[class].lanes;
+	for (size_t i = 0; i < rows; i += lanes) {
+		size_t first = size_min(i, rows - lanes);
+
+		NAME(classes)[class].turn(job, to + first, row + first);
+	}
 }
 
 /* Rows [first, last), all of one panel. */
@@ -300,9 +297,7 @@ NAME(pack_panel)(const struct NAME(job) *job, size_t first, size_t last)
 		if (class < 0)
 			continue;
 		NAME(pack_loose)(job, to + loose, row + loose, i - loose);
-		NAME(pieces)(job, to + i, row + i, run,
-			     NAME(classes)[class].lanes,
-			     NAME(classes)[class].copy);
+		NAME(classes)[class].copy(job, to + i, row + i, run);
 		loose = i + run;
 	}
 	NAME(pack_loose)(job, to + loose, row + loose, n - loose);
