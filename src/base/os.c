@@ -20,6 +20,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/os_private.h"
@@ -193,6 +194,28 @@ os_membarrier(void)
 {
 	return !membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
+
+unsigned
+os_cpu(void)
+{
+	int saved = errno;
+	int cpu = sched_getcpu();
+
+	errno = saved;
+	return cpu < 0 ? 0 : (unsigned)cpu;
+}
+
+#ifndef __x86_64__
+uint64_t
+os_ticks(void)
+{
+	struct timespec now;
+
+	/* This clock exists on every Linux: there is no error. */
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+#endif
 
 pid_t
 os_thread_id(void)

@@ -57,6 +57,28 @@ bool os_membarrier(void);
 unsigned os_nodes(void);
 unsigned os_node(void);
 
+/*
+ * The processor that we run on, or were running on a moment ago; 0 where the
+ * system does not tell.  No system call where the C library knows it.
+ */
+unsigned os_cpu(void);
+/*
+ * A clock for short spans, to be read in a few nanoseconds where there is such
+ * a one.  OS_TICKS_SHORT is about 1 us.  On another processor it may
+ * show another time.
+ */
+#ifdef __x86_64__
+#define OS_TICKS_SHORT 3000
+static inline uint64_t
+os_ticks(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+#else
+#define OS_TICKS_SHORT 1000
+uint64_t os_ticks(void);
+#endif
+
 /* The calling thread's kernel id. */
 pid_t os_thread_id(void);
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -282,6 +283,41 @@ START_TEST(node_is_one_of_the_nodes)
 }
 END_TEST
 
+/* On each processor that we may run on. */
+START_TEST(cpu_is_the_one_that_we_run_on)
+{
+	cpu_set_t all, one;
+	unsigned tried = 0;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof(all), &all), 0);
+	for (unsigned i = 0; i < CPU_SETSIZE; i++) {
+		if (!CPU_ISSET(i, &all))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(i, &one);
+		/* It may have been taken away from us meanwhile. */
+		if (sched_setaffinity(0, sizeof(one), &one))
+			continue;
+		errno = UNTOUCHED;
+		ck_assert_uint_eq(os_cpu(), i);
+		ck_assert_int_eq(errno, UNTOUCHED);
+		tried++;
+	}
+	ck_assert_uint_gt(tried, 0);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+END_TEST
+
+START_TEST(ticks_go_on)
+{
+	uint64_t begin = os_ticks();
+
+	/* Hangs where they stand still. */
+	while (os_ticks() - begin <= OS_TICKS_SHORT)
+		;
+}
+END_TEST
+
 static void *
 store_thread_id(void *arg)
 {
@@ -404,6 +440,8 @@ work(void)
 	os_complain(" \n");
 	os_nodes();
 	os_node();
+	os_cpu();
+	os_ticks();
 	if (os_huge_bytes_scan(&n, sizeof n, &n))
 		n = 0;
 	if (os_huge_bytes_smaps(&n, sizeof n, &n))
@@ -473,6 +511,8 @@ os_suite(void)
 	tcase_add_test(threads, membarrier_works_or_refuses);
 	tcase_add_test(threads, nodes_are_parsed);
 	tcase_add_test(threads, node_is_one_of_the_nodes);
+	tcase_add_test(threads, cpu_is_the_one_that_we_run_on);
+	tcase_add_test(threads, ticks_go_on);
 	tcase_add_test(threads, thread_id_is_the_kernels);
 	tcase_add_test(threads, futex_wakes);
 	tcase_add_test(voice, complaint_is_written);
