@@ -56,6 +56,10 @@
 	atomic_compare_exchange_weak_explicit((p), (expected), (v), \
 					      memory_order_acquire, \
 					      memory_order_acquire)
+#define cas_acq_rel_acquire(p, expected, v) \
+	atomic_compare_exchange_weak_explicit((p), (expected), (v), \
+					      memory_order_acq_rel, \
+					      memory_order_acquire)
 #define cas_acq_rel_relaxed(p, expected, v) \
 	atomic_compare_exchange_weak_explicit((p), (expected), (v), \
 					      memory_order_acq_rel, \

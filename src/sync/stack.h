@@ -28,6 +28,7 @@
 #ifndef LEND_SYNC_STACK_H
 #define LEND_SYNC_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -77,44 +78,74 @@ stack_next(uint64_t head, uint64_t index)
 } while (0)
 #endif
 
+/*
+ * One try; false: another push or pop came in between.  Weak CASes that fail
+ * for nothing are no such thing, and are done again.
+ */
+static inline bool
+stack_try_push(struct stack *stack, struct node *node)
+{
+	/* Relaxed: only a guess, which the CAS verifies. */
+	uint64_t head = load_relaxed(&stack->head), seen = head;
+
+	/* Relaxed: published by the release of the CAS. */
+	store_relaxed(&node->next, (uint32_t)stack_index(head));
+	/* Release: pairs with the acquires in stack_try_pop. */
+	while (unlikely(!cas_release_relaxed(&stack->head, &seen,
+					     stack_next(head,
+							node->index + 1))))
+		if (seen != head)
+			return false;
+	return true;
+}
+
+/*
+ * The same.  True: *node is the most recently pushed one, now the caller's,
+ * or null: it was empty.  False: *node is null.
+ */
+static inline bool
+stack_try_pop(struct stack *stack, const struct registry *registry,
+	      struct node **node)
+{
+	/* Acquire: the link of the node that it names is there. */
+	uint64_t head = load_acquire(&stack->head), seen = head;
+	struct node *top;
+	uint32_t next;
+
+	*node = NULL;
+	if (stack_index(head) == 0)
+		return true;
+	top = registry_at(registry, (uint32_t)stack_index(head) - 1);
+	/* Relaxed: if it is stale, the version has moved on. */
+	next = load_relaxed(&top->next);
+	/*
+	 * Acquire: pairs with the release in stack_try_push.  Release: pairs
+	 * with the acquire of who looks whether the stack is empty, cells.h.
+	 */
+	while (unlikely(!cas_acq_rel_acquire(&stack->head, &seen,
+					     stack_next(head, next))))
+		if (seen != head)
+			return false;
+	*node = top;
+	return true;
+}
+
 static inline void
 stack_push(struct stack *stack, struct node *node)
 {
-	for (;;) {
-		/* Relaxed: only a guess, which the CAS verifies. */
-		uint64_t head = load_relaxed(&stack->head);
-
-		/* Relaxed: published by the release of the CAS. */
-		store_relaxed(&node->next, (uint32_t)stack_index(head));
-		/* Release: pairs with the acquire in stack_pop. */
-		if (likely(cas_release_relaxed(&stack->head, &head,
-				stack_next(head, node->index + 1))))
-			return;
+	while (unlikely(!stack_try_push(stack, node)))
 		STACK_BACK_OFF();
-	}
 }
 
 /* The most recently pushed node, now the caller's; null: empty. */
 static inline struct node *
 stack_pop(struct stack *stack, const struct registry *registry)
 {
-	for (;;) {
-		/* Acquire: the link of the node that it names is there. */
-		uint64_t head = load_acquire(&stack->head);
-		struct node *node;
-		uint32_t next;
+	struct node *node;
 
-		if (stack_index(head) == 0)
-			return NULL;
-		node = registry_at(registry, (uint32_t)stack_index(head) - 1);
-		/* Relaxed: if it is stale, the version has moved on. */
-		next = load_relaxed(&node->next);
-		/* Acquire: pairs with the release in stack_push. */
-		if (likely(cas_acquire_acquire(&stack->head, &head,
-					       stack_next(head, next))))
-			return node;
+	while (unlikely(!stack_try_pop(stack, registry, &node)))
 		STACK_BACK_OFF();
-	}
+	return node;
 }
 
 /* Forgets all nodes.  The caller is alone. */

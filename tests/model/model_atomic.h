@@ -110,6 +110,9 @@ _Noreturn void model_assert_failed(const char *file, int line,
 #define cas_acquire_acquire(p, expected, v) \
 	MODEL_CAS(p, expected, v, MODEL_ORDER_ACQUIRE, MODEL_ORDER_ACQUIRE, \
 		  "cas_acquire_acquire(" #p ", " #expected ", " #v ")")
+#define cas_acq_rel_acquire(p, expected, v) \
+	MODEL_CAS(p, expected, v, MODEL_ORDER_ACQ_REL, MODEL_ORDER_ACQUIRE, \
+		  "cas_acq_rel_acquire(" #p ", " #expected ", " #v ")")
 #define cas_acq_rel_relaxed(p, expected, v) \
 	MODEL_CAS(p, expected, v, MODEL_ORDER_ACQ_REL, MODEL_ORDER_RELAXED, \
 		  "cas_acq_rel_relaxed(" #p ", " #expected ", " #v ")")

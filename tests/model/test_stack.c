@@ -39,12 +39,12 @@ version_bits(void)
 	MODEL_CAS(p, expected, v, mutant == RELAXED_PUSH ? \
 		  MODEL_ORDER_RELAXED : MODEL_ORDER_RELEASE, \
 		  MODEL_ORDER_RELAXED, "cas_release_relaxed(" #p ")")
-#undef cas_acquire_acquire
+#undef cas_acq_rel_acquire
 #define POP_ORDER (mutant == RELAXED_POP ? MODEL_ORDER_RELAXED : \
 		   MODEL_ORDER_ACQUIRE)
-#define cas_acquire_acquire(p, expected, v) \
-	MODEL_CAS(p, expected, v, POP_ORDER, POP_ORDER, \
-		  "cas_acquire_acquire(" #p ")")
+#define cas_acq_rel_acquire(p, expected, v) \
+	MODEL_CAS(p, expected, v, POP_ORDER | MODEL_ORDER_RELEASE, \
+		  POP_ORDER, "cas_acq_rel_acquire(" #p ")")
 #undef load_acquire
 #define load_acquire(p) MODEL_LOAD(p, POP_ORDER, "load_acquire(" #p ")")
 
