@@ -97,7 +97,7 @@ rebuild_sets(struct lend_arena *arena)
 {
 	uint32_t all = registry_count(&arena->sets);
 
-	stack_reset(&arena->idle_sets);
+	cells_reset(&arena->idle_sets);
 	stack_reset(&arena->spare_sets);
 	for (uint32_t i = 0; i < all; i++) {
 		struct team_set *set = registry_at(&arena->sets, i);

@@ -26,12 +26,13 @@
 #include "arena/loan.h"
 #include "base/atomic.h"
 #include "base/util.h"
+#include "sync/cells.h"
 #include "sync/registry.h"
 #include "sync/stack.h"
 
 /*
  * A team set.  While its loan is out the holder is alone with it; while it is
- * on no stack, whoever popped it is.  `number`, `rest_bytes`, `panel_bytes`
+ * neither on a stack nor in a cell, whoever took it is.  `number`, `rest_bytes`, `panel_bytes`
  * are read by statistics at any time: relaxed, each is right by itself.
  */
 struct team_set {
@@ -92,7 +93,7 @@ struct lend_arena {
 
 	struct stack idle_slots;	/* without an owner, to be adopted */
 	struct stack spare_bufs;	/* empty descriptors */
-	struct stack idle_sets;		/* most recently returned first */
+	struct cells idle_sets;		/* most recently returned first */
 	struct stack spare_sets;	/* without storage */
 	struct stack idle_privates;
 	struct stack taken_records;	/* free for use again */

@@ -132,7 +132,7 @@ static inline int
 set_get(struct lend_arena *arena, const struct lend_req *req,
 	struct team_set **set)
 {
-	struct node *node = stack_pop(&arena->idle_sets, &arena->sets);
+	struct node *node = team_set_take(arena);
 	int error = 0;
 
 	if (unlikely(!node))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Team sets: taken and returned through two lock-free stacks.
+ * Team sets: taken and returned through two lock-free stacks, one with cells
+ * beside it (sync/cells.h).
  *
  *                 take                        return
  *   idle  ------------------------+    +----------------> idle
@@ -9,20 +10,22 @@
  *
  *   idle -- trim: storage released --> spare
  *
- * A set that is on no stack belongs to whoever popped it: a lease, a trimmer,
- * or a take whose preparation failed and which puts it back.  A lease is over
- * when somebody has moved the set's number on (CAS): of several returns of
- * one lease exactly one does, and it alone may push.
+ * A set that is on no stack, nor in a cell, belongs to whoever took it from
+ * there: a lease, a trimmer, or a take whose preparation failed and which puts
+ * it back.  A lease is over when somebody has moved the set's number on (CAS):
+ * of several returns of one lease exactly one does, and it alone may put it.
  *
- * A new set is made only when both stacks were seen empty, so there are never
- * more sets than there were leases and calls (take, or a trim for the length
- * of a few instructions) at once.
+ * A new set is made only when at one moment there was no idle set, and after
+ * that no spare one, so there are never more sets than there were leases and
+ * calls (take, or a trim for the length of a few instructions) at once.
  */
 #ifndef LEND_ARENA_TEAM_H
 #define LEND_ARENA_TEAM_H
 
 #include "arena/state.h"
+#include "arena/thread.h"
 #include "base/assert.h"
+#include "sync/cells.h"
 #include "sync/stack.h"
 
 /* What a set has held, on its way out. */
@@ -54,12 +57,23 @@ set_bytes(const struct team_set *set)
 	       buf_bytes(&set->barrier);
 }
 
+/* An idle set, now the caller's; null: at one moment there was none. */
+static inline struct node *
+team_set_take(struct lend_arena *arena)
+{
+	return cells_take(&arena->idle_sets, &arena->sets,
+			  &lend__thread.credit, arena->key);
+}
+
 /* Puts it where it belongs: idle with storage, else spare. */
 static inline void
 team_set_put(struct lend_arena *arena, struct team_set *set)
 {
-	stack_push(likely(set_bytes(set)) ? &arena->idle_sets :
-		   &arena->spare_sets, &set->node);
+	if (likely(set_bytes(set)))
+		cells_put(&arena->idle_sets, &arena->sets, &set->node,
+			  &lend__thread.credit, arena->key);
+	else
+		stack_push(&arena->spare_sets, &set->node);
 }
 
 #endif

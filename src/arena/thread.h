@@ -9,9 +9,9 @@
  *
  * An entry is believed when its key is the arena's: keys are never used
  * again, so an entry that outlived its arena is recognised.  The thread-local
- * part is two words, in the initial-exec model: one addition to find, and
- * little enough for the space that the loader keeps for libraries opened at
- * run time.
+ * part is two words, and the credit of sync/cells.h, in the initial-exec
+ * model: one addition to find, and little enough for the space that the loader
+ * keeps for libraries opened at run time.
  *
  * When the thread ends, a key destructor hands its slots back to the arenas
  * that still live, and marks the thread as over.  What runs later still (the
@@ -27,6 +27,7 @@
 
 #include "arena/slot.h"
 #include "arena/state.h"
+#include "sync/cells.h"
 
 struct thread_entry {
 	uint64_t key;		/* of the arena; 0: empty */
@@ -36,6 +37,7 @@ struct thread_entry {
 struct thread {
 	struct thread_entry *table;
 	size_t length;		/* entries */
+	struct cells_credit credit; /* team.c: after a lost race */
 };
 
 extern _Thread_local struct thread lend__thread

@@ -52,7 +52,7 @@ trim_sets(struct lend_arena *arena)
 	uint32_t sets = registry_count(&arena->sets);
 
 	for (uint32_t i = 0; i < sets; i++) {
-		struct node *node = stack_pop(&arena->idle_sets, &arena->sets);
+		struct node *node = team_set_take(arena);
 		struct team_storage storage;
 
 		if (!node)

@@ -93,6 +93,26 @@ mark_stack(struct audit *audit, struct stack *stack,
 	return nodes;
 }
 
+/* The same of the cells, and of the stack beside them. */
+static uint32_t
+mark_cells(struct audit *audit, struct cells *cells,
+	   const struct registry *registry, struct marks *marks)
+{
+	uint32_t nodes = mark_stack(audit, &cells->stack, registry, marks);
+
+	for (uint32_t i = 0; i < CELLS; i++) {
+		uint64_t index =
+			stack_index(load_relaxed(&cells->cell[i].word));
+
+		if (index == 0)
+			continue;
+		if (!mark(marks, (uint32_t)index - 1))
+			blame(audit, false, "twice in cells");
+		nodes++;
+	}
+	return nodes;
+}
+
 static void
 audit_bufs(struct audit *audit, lend_arena *arena)
 {
@@ -149,7 +169,7 @@ audit_sets(struct audit *audit, lend_arena *arena)
 	uint32_t sets = registry_count(&arena->sets), found;
 	bool resized = false;
 
-	found = mark_stack(audit, &arena->idle_sets, &arena->sets, &marks);
+	found = mark_cells(audit, &arena->idle_sets, &arena->sets, &marks);
 	found += mark_stack(audit, &arena->spare_sets, &arena->sets, &marks);
 	while ((spare = below(&arena->spare_sets, &arena->sets, spare)))
 		blame(audit, set_storage((struct team_set *)spare) == 0,
