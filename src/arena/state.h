@@ -32,8 +32,9 @@
 
 /*
  * A team set.  While its loan is out the holder is alone with it; while it is
- * neither on a stack nor in a cell, whoever took it is.  `number`, `rest_bytes`, `panel_bytes`
- * are read by statistics at any time: relaxed, each is right by itself.
+ * neither on a stack nor in a cell, whoever took it is.  `number`,
+ * `rest_bytes`, `panel_bytes` are read by statistics at any time: relaxed, each
+ * is right by itself.
  */
 struct team_set {
 	struct node node;
