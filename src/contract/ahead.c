@@ -6,8 +6,8 @@
 #include "base/util.h"
 
 #define LINE_BYTES 64
-/* With a tile's few hundred cycles of arithmetic, more would only queue up. */
-#define MOST_EACH 256
+/* With one at each step there is no room for more in time. */
+#define MOST_EACH 512
 
 /*
  * How far apart, in the fused index, two neighbours in memory are: 1 where
@@ -62,4 +62,39 @@ ahead_plan(struct ahead *ahead, const struct ahead_block *block,
 	ahead->each = ahead->rows * ahead->cols / tiles + 1;
 	if (ahead->each > MOST_EACH)
 		ahead_none(ahead);
+}
+
+/* Up to n lines of the present column. */
+static size_t
+list_column(struct ahead *ahead, int64_t *list, size_t n)
+{
+	int64_t col = ahead->col[ahead->at_col];
+	const int64_t *row = ahead->row + ahead->at_row;
+
+	n = size_min(n, ahead->rows - ahead->at_row);
+	for (size_t i = 0; i < n; i++)
+		list[i] = (row[i] + col) * ahead->bytes;
+	ahead->at_row += n;
+	if (ahead->at_row == ahead->rows) {
+		ahead->at_row = 0;
+		ahead->at_col++;
+	}
+	return n;
+}
+
+const struct kernel_ahead *
+ahead_next(struct ahead *ahead, size_t k)
+{
+	size_t n = 0, most = size_min(ahead->each, k);
+
+	while (n < most && ahead->at_col < ahead->cols)
+		n += list_column(ahead, ahead->list + n, most - n);
+	if (!n)
+		return NULL;
+	for (size_t i = n; i < k; i++)
+		ahead->list[i] = ahead->list[n - 1];
+	ahead->kernel.base = ahead->base;
+	ahead->kernel.offset = ahead->list;
+	ahead->kernel.step = 1;
+	return &ahead->kernel;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reading ahead: the cache lines of the block that is packed next are asked
- * for while the present one is multiplied, a few with each tile, so that
- * memory and arithmetic work at the same time.  No processor's own
+ * for while the present one is multiplied, a few with each tile and one at each
+ * step of its sum, so that memory and arithmetic work at the same time.  No processor's own
  * prefetcher follows blocks through a tensor.
  */
 #ifndef LEND_CONTRACT_AHEAD_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "contract/dims.h"
+#include "contract/kernel.h"
 
 /* Of one operand's block: rows x cols lines, at base + row[] + col[]. */
 struct ahead {
@@ -21,6 +22,8 @@ struct ahead {
 	int64_t *row, *col;	/* in elements; room for the block's */
 	size_t at_row, at_col;	/* the next one; at_col == cols: done */
 	size_t each;		/* lines with each tile */
+	int64_t *list;		/* room for the deepest block's steps */
+	struct kernel_ahead kernel;
 };
 
 /* Which block, of which operand. */
@@ -43,19 +46,10 @@ ahead_none(struct ahead *ahead)
 	ahead->cols = ahead->at_col = 0;
 }
 
-/* Asks for the next few lines. */
-static inline void
-ahead_step(struct ahead *ahead)
-{
-	for (size_t i = ahead->each; i && ahead->at_col < ahead->cols; i--) {
-		__builtin_prefetch(ahead->base + ahead->bytes *
-				   (ahead->row[ahead->at_row] +
-				    ahead->col[ahead->at_col]), 0, 2);
-		if (++ahead->at_row == ahead->rows) {
-			ahead->at_row = 0;
-			ahead->at_col++;
-		}
-	}
-}
+/*
+ * The next few lines, for the kernel to ask for within its k steps; null when
+ * there are none left.  Valid until the next call.
+ */
+const struct kernel_ahead *ahead_next(struct ahead *ahead, size_t k);
 
 #endif

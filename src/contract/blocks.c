@@ -48,8 +48,9 @@ blocks_choose(const struct blocks_wish *wish, const struct caches *caches)
 	most = caches->l1 / 2 / (wish->nr * wish->b_bytes);
 	most = size_min(size_max(most, LEAST_KC), MOST_KC);
 	unit = unit_within(8, wish->k_unit, most);
-	blocks.kc = size_min(block_even(wish->k, unit, most / unit * unit),
-			     size_max(wish->k, 1));
+	/* One pass over C is worth a little more of L1. */
+	blocks.kc = wish->k <= most + most / 2 ? size_max(wish->k, 1) :
+		    block_even(wish->k, unit, most / unit * unit);
 
 	most = size_min(caches->l2 / 2 / (blocks.kc * wish->a_bytes),
 			MOST_MC);

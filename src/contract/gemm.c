@@ -79,7 +79,7 @@ gemm_scratch(const struct lend_plan *plan)
 
 	return blocks->mc * (1 + parts(plan)) + 2 * blocks->kc +
 	       size_max(SUMS, SCALE_SCRATCH) +
-	       size_max(blocks->mc, blocks->nc) + blocks->kc;
+	       size_max(blocks->mc, blocks->nc) + 2 * blocks->kc;
 }
 
 size_t
@@ -259,15 +259,17 @@ multiply(struct job *job, size_t rows, size_t cols,
 		const char *panel = a;
 
 		for (size_t i = 0; i < rows; i += mr, panel += step) {
-			ahead_step(&job->ahead);
+			const struct kernel_ahead *ahead =
+				ahead_next(&job->ahead, kr);
+
 			if (n == nr && is_whole(&whole, i / mr)) {
 				kernel->direct(kr, panel, b, job->c +
 					job->row_c[i] *
 					(int64_t)kernel->bytes, col, update,
-					beta);
+					beta, ahead);
 				continue;
 			}
-			kernel->tile(kr, panel, b, tile);
+			kernel->tile(kr, panel, b, tile, ahead);
 			kernel->scatter(size_min(mr, rows - i), n, tile,
 					job->c, job->row_c + i, col, update,
 					beta);
@@ -419,6 +421,7 @@ lay_out(struct job *job)
 	job->sums = job->row_b + blocks->kc;
 	job->ahead.row = job->sums + size_max(SUMS, SCALE_SCRATCH);
 	job->ahead.col = job->ahead.row + size_max(blocks->mc, blocks->nc);
+	job->ahead.list = job->ahead.col + blocks->kc;
 	job->ahead.bytes = (int64_t)job->plan->bytes;
 	job->col_b = job->seat->columns;
 	job->col_c = job->col_b + blocks->nc;

@@ -27,6 +27,17 @@ enum kernel_update {
 	KERNEL_SCALE	/* C = beta * C + tile */
 };
 
+/*
+ * What will be read soon: the line at base + offset[p * step] is asked for at
+ * step p < k of a product, so that memory works while the kernel does, and
+ * does not queue up.  They may be no addresses of anything.
+ */
+struct kernel_ahead {
+	const char *base;
+	const int64_t *offset;	/* in bytes */
+	size_t step;		/* 1; 0: the first one alone */
+};
+
 /* No kernel has fewer rows. */
 #define LEAST_MR 4
 
@@ -37,12 +48,14 @@ struct kernel {
 	/*
 	 * A whole tile straight into C, whose rows lie without gaps: element
 	 * (i, j) is at c[col[j] + i].  C's alignment is that of its elements.
+	 * `ahead` may be null, here and below.
 	 */
 	void (*direct)(size_t k, const void *a, const void *b, void *c,
 		       const int64_t *col, enum kernel_update update,
-		       double beta);
+		       double beta, const struct kernel_ahead *ahead);
 	/* The tile into memory: tile[j * mr + i], aligned to 64 bytes. */
-	void (*tile)(size_t k, const void *a, const void *b, void *tile);
+	void (*tile)(size_t k, const void *a, const void *b, void *tile,
+		     const struct kernel_ahead *ahead);
 	/*
 	 * The first m x n of a tile in memory into C at any offsets: element
 	 * (i, j) is at c[row[i] + col[j]].  Runs of rows that lie without

@@ -46,6 +46,11 @@
 /* Where a store past the caches pays: whole lines alone. */
 #define LINE_BYTES 64
 
+static const int64_t kernel_no_offset;
+static const struct kernel_ahead kernel_no_ahead = {
+	(const char *)&kernel_no_offset, &kernel_no_offset, 0
+};
+
 #endif
 
 #define NAME(x)	PASTE(x, SUFFIX)
@@ -90,9 +95,11 @@ NAME(step)(const REAL *a, const REAL *b, NAME(vec) acc[NR][MR_VECTORS])
 /* acc(i, j) += sum over p of a[p * mr + i] * b[p * nr + j] */
 INLINE void
 NAME(multiply)(size_t k, const REAL *a, const REAL *b,
-	       NAME(vec) acc[NR][MR_VECTORS])
+	       NAME(vec) acc[NR][MR_VECTORS], struct kernel_ahead ahead)
 {
 	for (; k; k--) {
+		__builtin_prefetch(ahead.base + *ahead.offset, 0, 2);
+		ahead.offset += ahead.step;
 		NAME(step)(a, b, acc);
 		a += MR;
 		b += NR;
@@ -120,7 +127,7 @@ NAME(fetch)(const REAL *c)
 INLINE void
 NAME(multiply_fetching)(size_t k, const REAL *a, const REAL *b,
 			NAME(vec) acc[NR][MR_VECTORS], const REAL *c,
-			const int64_t *col)
+			const int64_t *col, struct kernel_ahead ahead)
 {
 	for (size_t j = 0; j < NR; j++) {
 		NAME(fetch)(c + col[j]);
@@ -128,7 +135,7 @@ NAME(multiply_fetching)(size_t k, const REAL *a, const REAL *b,
 			NAME(step)(a + j * MR, b + j * NR, acc);
 	}
 	if (k > NR)
-		NAME(multiply)(k - NR, a + NR * MR, b + NR * NR, acc);
+		NAME(multiply)(k - NR, a + NR * MR, b + NR * NR, acc, ahead);
 }
 
 /*
@@ -185,15 +192,18 @@ NAME(write)(REAL *c, const int64_t *col, const NAME(vec) acc[NR][MR_VECTORS],
 /* After KERNEL_STREAM a store fence is due before C is published: caller's. */
 static void
 NAME(direct)(size_t k, const void *a, const void *b, void *c,
-	     const int64_t *col, enum kernel_update update, double beta)
+	     const int64_t *col, enum kernel_update update, double beta,
+	     const struct kernel_ahead *ahead)
 {
 	NAME(vec) acc[NR][MR_VECTORS];
 
+	if (!ahead)
+		ahead = &kernel_no_ahead;
 	NAME(zero)(acc);
 	if (update == KERNEL_STREAM)
-		NAME(multiply)(k, a, b, acc);
+		NAME(multiply)(k, a, b, acc, *ahead);
 	else
-		NAME(multiply_fetching)(k, a, b, acc, c, col);
+		NAME(multiply_fetching)(k, a, b, acc, c, col, *ahead);
 	switch (update) {
 	case KERNEL_SET:
 		NAME(write)(c, col, acc, KERNEL_SET, 0);
@@ -211,13 +221,14 @@ NAME(direct)(size_t k, const void *a, const void *b, void *c,
 }
 
 static void
-NAME(tile)(size_t k, const void *a, const void *b, void *tile)
+NAME(tile)(size_t k, const void *a, const void *b, void *tile,
+	   const struct kernel_ahead *ahead)
 {
 	NAME(vec) acc[NR][MR_VECTORS];
 	NAME(vec) *to = tile;
 
 	NAME(zero)(acc);
-	NAME(multiply)(k, a, b, acc);
+	NAME(multiply)(k, a, b, acc, ahead ? *ahead : kernel_no_ahead);
 	UNROLL
 	for (size_t j = 0; j < NR; j++)
 		UNROLL

@@ -324,7 +324,8 @@ check_direct(const struct product *product, struct field *field, size_t shift)
 			      (enum kernel_update)update);
 		kernel->direct(product->k, product->a, product->b,
 			       (char *)field->c + place.base * kernel->bytes,
-			       place.col, (enum kernel_update)update, BETA);
+			       place.col, (enum kernel_update)update, BETA,
+			       NULL);
 		ck_assert_msg(as_expected(field, &place),
 			      "%s, %zu bytes, k %zu, update %d, shift %zu",
 			      kernel->name,
@@ -380,7 +381,7 @@ START_TEST(tile_at_any_depth)
 		struct product product;
 
 		product_start(&product, depth(step), whole_number);
-		kernel->tile(product.k, product.a, product.b, tile);
+		kernel->tile(product.k, product.a, product.b, tile, NULL);
 		for (size_t i = 0; i < size; i++)
 			wrong += get(tile, i) !=
 				 product.tile[i / kernel->mr][i % kernel->mr];
@@ -499,14 +500,14 @@ check_ways(const struct product *product, struct field *field,
 	place_tile(&place, mr, nr, rows_inside, RUNS, 0);
 	for (size_t at = 0; at < mr * nr; at++)
 		put(field->c, element_at(&place, at), get(direct, at));
-	kernel->tile(product->k, product->a, product->b, tile);
+	kernel->tile(product->k, product->a, product->b, tile, NULL);
 	kernel->scatter(mr, nr, tile,
 			(char *)field->c + place.base * kernel->bytes,
 			place.row, place.col, update, FINE_BETA);
 	for (size_t j = 0; j < nr; j++)
 		col[j] = (int64_t)(j * mr);
 	kernel->direct(product->k, product->a, product->b, direct, col, update,
-		       FINE_BETA);
+		       FINE_BETA, NULL);
 	for (size_t at = 0; at < mr * nr; at++)
 		differ += get(field->c, element_at(&place, at)) !=
 			  get(direct, at);
@@ -547,7 +548,7 @@ START_TEST(sums_are_accurate)
 		struct product product;
 
 		product_start(&product, k, real_number);
-		kernel->tile(k, product.a, product.b, tile);
+		kernel->tile(k, product.a, product.b, tile, NULL);
 		for (size_t j = 0; j < kernel->nr; j++)
 			for (size_t i = 0; i < kernel->mr; i++)
 				/* Twice: the plain loop rounds as well. */

@@ -308,7 +308,7 @@ START_TEST(kernel_multiplies)
 	pack_scale(&b.spec, b.block.rows, k, alpha.re, alpha.im, b.panels);
 	bytes = kernel->mr * kernel->nr * kernel->bytes;
 	tile = panels_make(bytes);
-	kernel->tile(k * pack_depth(&a.spec), a.panels, b.panels, tile);
+	kernel->tile(k * pack_depth(&a.spec), a.panels, b.panels, tile, NULL);
 	for (size_t i = 0; i < a.block.rows; i++)
 		for (size_t j = 0; j < b.block.rows; j++)
 			check_element(tile, i, j, alpha);
