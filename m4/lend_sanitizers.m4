@@ -44,6 +44,15 @@ AC_DEFUN([LEND_SANITIZERS], [
 		CFLAGS=$lend_saved_CFLAGS
 	])
 
+	# The stack frames that the runtime keeps for uses after a return are
+	# not aligned to the widest vectors: not for what has such.
+	LEND_SANITIZE_VECTOR_CFLAGS=
+	AS_IF([test "x$enable_asan" = xyes], [
+		m4_foreach_w([flag], [--param=asan-use-after-return=0
+		    -fsanitize-address-use-after-return=never],
+		    [LEND_APPEND_FLAG(flag, [LEND_SANITIZE_VECTOR_CFLAGS])])
+	])
+	AC_SUBST([LEND_SANITIZE_VECTOR_CFLAGS])
 	AC_SUBST([LEND_SANITIZE_CFLAGS])
 	AM_CONDITIONAL([TSAN], [test "x$enable_tsan" = xyes])
 	AM_CONDITIONAL([ASAN], [test "x$enable_asan" = xyes])

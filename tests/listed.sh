@@ -23,7 +23,7 @@ missing=$(
 			sub(/\.c$/, "", program)
 			if (!($0 in listed) && !(program in listed))
 				print
-		}' Makefile.am ./*/Makemodule.am -
+		}' Makefile.am ./*/Makemodule.am ./*/*/Makemodule.am -
 )
 if test -n "$missing"; then
 	echo "in no Makemodule.am:"

@@ -211,7 +211,7 @@ meet(const struct job *job)
 
 /* One bit for each panel of rows that lie without gaps in C. */
 struct whole {
-	uint64_t bit[2 * MOST_MC / LEAST_MR / 64];
+	uint64_t bit[2 * MOST_MC / LEAST_MR / 64 + 1];
 };
 
 static bool
@@ -227,7 +227,8 @@ is_run(const int64_t *offset, size_t count)
 static void
 find_whole(const struct job *job, size_t rows, struct whole *whole)
 {
-	memset(whole, 0, (rows / job->mr + 63) / 64 * sizeof(uint64_t));
+	/* The last panel, if not full, is none of them. */
+	memset(whole, 0, (rows / job->mr / 64 + 1) * sizeof(uint64_t));
 	for (size_t i = 0; i + job->mr <= rows; i += job->mr)
 		if (is_run(job->row_c + i, job->mr))
 			whole->bit[i / job->mr / 64] |=

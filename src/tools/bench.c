@@ -79,9 +79,11 @@ bench_group(struct bench *bench, enum lend_type type,
 	bench->shares = bench->logs = 0;
 	bench->cases = 0;
 	progress_start("measuring the machine", 0);
-	bench->peak = measure_peak(type, bench->options->kernel, exec, &why);
+	bench->peak = measure_peak(type, bench->options->kernel, exec,
+				   bench->options->quick, &why);
 	if (bench->peak >= 0)
-		bench->bandwidth = measure_bandwidth(exec, &why);
+		bench->bandwidth = measure_bandwidth(exec, bench->options->quick,
+						     &why);
 	progress_stop();
 	if (bench->peak < 0 || bench->bandwidth < 0)
 		return complain("bench: %s", why.text);

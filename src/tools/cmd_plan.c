@@ -102,9 +102,10 @@ measure(struct plan_options *o)
 		return o->measure ? STATUS_BAD : 0;
 	if (isnan(o->peak))
 		o->peak = measure_peak(o->type, o->kernel, &threads.exec,
-				       &why);
+				       false, &why);
 	if (isnan(o->bandwidth))
-		o->bandwidth = measure_bandwidth(&threads.exec, &why);
+		o->bandwidth = measure_bandwidth(&threads.exec, false,
+						 &why);
 	threads_stop(&threads);
 	if (o->peak < 0 || o->bandwidth < 0)
 		return complain("plan: %s", why.text);

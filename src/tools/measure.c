@@ -15,14 +15,17 @@
 #define N ((size_t)960)
 /* Contractions of each thread. */
 #define CONTRACTIONS 200
+#define CONTRACTIONS_ROUGH 5
 #define COPY_BYTES ((size_t)64 << 20)
 #define COPY_ROUNDS 8
+#define COPY_ROUNDS_ROUGH 1
 
 struct peak_job {
 	lend_plan *plan;
 	lend_arena *arena;
 	void *a, *b, *c;	/* c: one after the other for each thread */
 	size_t c_bytes;
+	int contractions;
 	double *best;		/* seconds, of each thread; INFINITY: refused */
 };
 
@@ -61,7 +64,7 @@ peak_thread(size_t index, void *ctx)
 	double best = INFINITY;
 
 	lend_exec_serial(&serial);
-	for (int i = 0; i < CONTRACTIONS; i++) {
+	for (int i = 0; i < job->contractions; i++) {
 		double begin = now_seconds();
 
 		if (lend_plan_execute(job->plan, job->arena, &serial, &call,
@@ -148,13 +151,15 @@ run_peak(struct peak_job *job, enum lend_type type,
 
 double
 measure_peak(enum lend_type type, const char *kernel,
-	     const struct lend_exec *exec, struct message *why)
+	     const struct lend_exec *exec, bool rough, struct message *why)
 {
 	size_t a[] = { M, K }, b[] = { K, N };
 	struct lend_layout a_layout = { 2, a, NULL };
 	struct lend_layout b_layout = { 2, b, NULL };
 	struct lend_plan_options options = { sizeof options, kernel };
-	struct peak_job job = { 0 };
+	struct peak_job job = {
+		.contractions = rough ? CONTRACTIONS_ROUGH : CONTRACTIONS,
+	};
 	struct lend_error error;
 	double peak = -1;
 
@@ -175,7 +180,8 @@ measure_peak(enum lend_type type, const char *kernel,
 }
 
 double
-measure_bandwidth(const struct lend_exec *exec, struct message *why)
+measure_bandwidth(const struct lend_exec *exec, bool rough,
+		  struct message *why)
 {
 	double bytes = 2.0 * (double)COPY_BYTES *
 		       (double)lend_exec_budget(exec);
@@ -184,7 +190,8 @@ measure_bandwidth(const struct lend_exec *exec, struct message *why)
 
 	if (job.memory) {
 		memset(job.memory, 1, (size_t)bytes);
-		seconds = best_round(exec, copy_batch, &job, COPY_ROUNDS);
+		seconds = best_round(exec, copy_batch, &job,
+				     rough ? COPY_ROUNDS_ROUGH : COPY_ROUNDS);
 	}
 	memory_unmap(job.memory, (size_t)bytes);
 	if (seconds < 0) {

@@ -3,6 +3,8 @@
 #ifndef LEND_TOOLS_MEASURE_H
 #define LEND_TOOLS_MEASURE_H
 
+#include <stdbool.h>
+
 #include <lend/contract.h>
 #include <lend/exec.h>
 
@@ -17,11 +19,14 @@
 
 /*
  * GFLOP/s of all the exec's threads together, GB/s likewise; either takes
- * under a second.  Negative: it could not be, and *why says why not.
+ * about a second, less where it may be `rough`.  Negative: it could not be, and
+ * *why says why not.
  */
 double measure_peak(enum lend_type type, const char *kernel,
-		    const struct lend_exec *exec, struct message *why);
-double measure_bandwidth(const struct lend_exec *exec, struct message *why);
+		    const struct lend_exec *exec, bool rough,
+		    struct message *why);
+double measure_bandwidth(const struct lend_exec *exec, bool rough,
+			 struct message *why);
 
 /* Values in [-1, 1) for `bytes` bytes of the type's reals; repeatable. */
 void measure_fill(enum lend_type type, void *array, size_t bytes,

@@ -103,7 +103,8 @@ must_do stats --json
 must_print_json '"kernels": \[.*"portable"\]'
 must_do bench --quick --scale 24 --threads 2 --type f32
 must_print 'abcdef-dfgb-geac'
-must_do bench --quick --json --threads 1 --scale 8 abc-bda-dc 'ab,bc->ac' a:9,b:8,c:7
+must_do bench --quick --json --threads 1 --scale 8 \
+	abc-bda-dc 'ab,bc->ac' a:9,b:8,c:7
 must_print_json '"einsum": "adb,cd->cba"'
 must_print '"einsum": "ab,bc->ac"'
 
