@@ -40,6 +40,8 @@ struct kernel_ahead {
 
 /* No kernel has fewer rows. */
 #define LEAST_MR 4
+/* No kernel has more rows or columns. */
+#define KERNEL_MOST_LANES 64
 
 struct kernel {
 	const char *name;	/* "avx512", "avx2", "portable" */

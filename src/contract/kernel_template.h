@@ -62,6 +62,8 @@ enum {
 	NAME(nr) = NR
 };
 #define MR	((size_t)NAME(mr))
+_Static_assert(NAME(mr) >= LEAST_MR && NAME(mr) <= KERNEL_MOST_LANES &&
+	       NAME(nr) <= KERNEL_MOST_LANES, "what kernel.h promises");
 
 /* In registers and in panels; then in C, aligned as its elements are. */
 typedef REAL NAME(vec) __attribute__((vector_size(VECTOR_BYTES), may_alias));

@@ -13,12 +13,11 @@
  */
 #include <string.h>
 
-#include "base/assert.h"
 #include "base/util.h"
 #include "contract/pack.h"
 
 enum {
-	LANES_MAX = 64,		/* of any panel */
+	LANES_MAX = KERNEL_MOST_LANES,
 	CHUNK = 16		/* columns that the buffer takes */
 };
 
@@ -168,7 +167,6 @@ pack_complex(const struct pack_spec *spec, size_t rows, size_t cols,
 	size_t width = pack_width(spec);
 	char *to = dst;
 
-	lend_debug_check(pack_lanes(spec) <= LANES_MAX);
 	if (pairs) {
 		pack_pairs(spec, pairs, rows, cols, src, row, col, period,
 			   dst);
