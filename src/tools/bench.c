@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/bench.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,8 @@
 #define SECONDS 1.0
 #define QUICK_LEAST 2
 #define QUICK_SECONDS 0.02
+
+#define MIB 0x1p20
 
 /* What one case needs. */
 struct arrays {
@@ -55,15 +58,45 @@ bench_start(struct bench *bench)
 	return 0;
 }
 
+/* What all of it was done with. */
+static void
+tell_arena(struct bench *bench)
+{
+	struct json_out *json = &bench->json;
+	struct lend_stats stats;
+
+	if (lend_arena_stats(bench->arena, &stats))
+		return;
+	if (!bench->options->json) {
+		printf("lent to %zu executions: %.1f MiB, %.1f of it in B "
+		       "panels, grown %" PRIu64 " times, %zu bytes still out\n",
+		       bench->executions,
+		       (double)stats.retained_bytes / MIB,
+		       (double)stats.panel_bytes / MIB, stats.growths,
+		       stats.leased_bytes);
+		return;
+	}
+	json_open(json, "arena", '{');
+	json_size(json, "executions", bench->executions);
+	json_size(json, "retained_bytes", stats.retained_bytes);
+	json_size(json, "panel_bytes", stats.panel_bytes);
+	json_size(json, "leased_bytes", stats.leased_bytes);
+	json_size(json, "growths", stats.growths);
+	json_close(json, '}');
+}
+
 void
 bench_end(struct bench *bench)
 {
+	if (bench->options->json && bench->arena)
+		json_close(&bench->json, ']');
+	if (bench->arena)
+		tell_arena(bench);
 	/* No loan is out, so that it cannot be refused. */
 	if (bench->arena && lend_arena_destroy(bench->arena))
 		return;
 	if (!bench->options->json || !bench->arena)
 		return;
-	json_close(&bench->json, ']');
 	json_close(&bench->json, '}');
 }
 
@@ -154,12 +187,15 @@ repeat(struct bench *bench, const lend_plan *plan,
 	int failed = lend_plan_execute(plan, bench->arena, bench->exec, &call,
 				       error);
 
+	bench->executions++;
+
 	while (!failed && (series->n < (quick ? QUICK_LEAST : LEAST) ||
 			   total < (quick ? QUICK_SECONDS : SECONDS))) {
 		double begin = now_seconds(), seconds;
 
 		failed = lend_plan_execute(plan, bench->arena, bench->exec,
 					   &call, error);
+		bench->executions++;
 		seconds = now_seconds() - begin;
 		series_add(series, seconds);
 		total += seconds;

@@ -28,6 +28,7 @@ struct bench {
 	const struct bench_options *options;
 	/* Private. */
 	lend_arena *arena;
+	size_t executions;
 	struct json_out json;
 	enum lend_type type;
 	const struct lend_exec *exec;

@@ -6,8 +6,9 @@
 set -eu
 
 : "${CC=cc}" "${CFLAGS=-O2}" "${PKG_CONFIG=pkg-config}" "${JEMALLOC_LIBS=}"
-: "${LEND_LIBDIR:?}"
+: "${LEND_LIBDIR:?}" "${LEND_BINDIR:?}"
 source=$(dirname "$0")
+examples=$source/../../examples
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export LD_LIBRARY_PATH="$LEND_LIBDIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
@@ -57,3 +58,12 @@ if test -n "$JEMALLOC_LIBS"; then
 	show "a host may have jemalloc for its malloc" \
 		"$work/host" libjemalloc
 fi
+
+# A program of the second library names that one alone.
+cflags=$($PKG_CONFIG --cflags lend-contract)
+# shellcheck disable=SC2046
+build contract "$examples/contract.c" \
+	$($PKG_CONFIG --libs lend-contract) -lm
+show "a program of liblend-contract runs" "$work/contract"
+show "the program lend runs" env PATH="$LEND_BINDIR:$PATH" lend plan \
+	ab,bc-\>ac 3x4 4x5
