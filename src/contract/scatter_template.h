@@ -266,10 +266,69 @@ NAME(by_rows)(size_t m, size_t n, const int64_t *row, const int64_t *col,
 	return m > 1 && n > 1 && pack_nearer(col, row);
 }
 
+#ifdef STREAM_VECTOR
+/*
+ * The length of the runs of rows if columns go on where they end, so that all
+ * columns of a run are one strip of C; else 0.  Runs that are no multiple of a
+ * line are stored past the caches that way.
+ */
+static size_t
+NAME(strip)(size_t m, size_t n, const int64_t *row, const int64_t *col)
+{
+	size_t run = pack_run(row, m);
+
+	if (m % run != 0)
+		return 0;
+	for (size_t j = 1; j < n; j++)
+		if (pack_gap(col[j - 1], col[j]) != run)
+			return 0;
+	for (size_t i = run; i < m; i += run)
+		if (pack_run(row + i, m - i) != run)
+			return 0;
+	return run;
+}
+
+/* Past the caches, but for parts of lines at both ends. */
 static void
-NAME(scatter)(size_t m, size_t n, const void *tile, void *c,
-	      const int64_t *row, const int64_t *col,
-	      enum kernel_update update, double beta)
+NAME(stream_strip)(REAL *c, const REAL *strip, size_t n)
+{
+	size_t skew = (uintptr_t)c % LINE_BYTES / sizeof(REAL);
+	size_t line = LINE_BYTES / sizeof(REAL), i = 0;
+
+	if (skew)
+		for (; i < line - skew && i < n; i++)
+			c[i] = strip[i];
+	for (; i + line <= n; i += line)
+		UNROLL
+		for (size_t v = 0; v < line; v += LANES) {
+			NAME(vec) part = *(const NAME(vec_c) *)(strip + i + v);
+
+			STREAM_VECTOR(c + i + v, part);
+		}
+	for (; i < n; i++)
+		c[i] = strip[i];
+}
+
+static void
+NAME(stream_strips)(size_t m, size_t n, const REAL *tile, REAL *c,
+		    const int64_t *row, const int64_t *col, size_t run)
+{
+	REAL strip[NAME(mr) * NR] __attribute__((aligned(LINE_BYTES)));
+
+	for (size_t i = 0; i < m; i += run) {
+		for (size_t j = 0; j < n; j++)
+			NAME(move)((NAME(elem) *)strip + j * run,
+				   (const NAME(elem) *)tile + j * MR + i, run);
+		NAME(stream_strip)(c + (row[i] + col[0]), strip, n * run);
+	}
+}
+#endif
+
+/* By lines, columns or rows. */
+static void
+NAME(scatter_by_lines)(size_t m, size_t n, const REAL *tile, REAL *c,
+		       const int64_t *row, const int64_t *col,
+		       enum kernel_update update, REAL beta)
 {
 	REAL turned[NAME(mr) * NR] __attribute__((aligned(LINE_BYTES)));
 	size_t row_runs = scatter_runs(m, row), col_runs = scatter_runs(n, col);
@@ -289,5 +348,24 @@ NAME(scatter)(size_t m, size_t n, const void *tile, void *c,
 	} else {
 		NAME(cut)(m, row, row_runs, &pieces);
 	}
-	NAME(scatter_lines)(&job, c, update, (REAL)beta);
+	NAME(scatter_lines)(&job, c, update, beta);
+}
+
+static void
+NAME(scatter)(size_t m, size_t n, const void *tile, void *c,
+	      const int64_t *row, const int64_t *col,
+	      enum kernel_update update, double beta)
+{
+#ifdef STREAM_VECTOR
+	/* A single column's runs are no longer for it. */
+	if (update == KERNEL_STREAM && m && n > 1) {
+		size_t run = NAME(strip)(m, n, row, col);
+
+		if (run) {
+			NAME(stream_strips)(m, n, tile, c, row, col, run);
+			return;
+		}
+	}
+#endif
+	NAME(scatter_by_lines)(m, n, tile, c, row, col, update, (REAL)beta);
 }

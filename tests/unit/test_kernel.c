@@ -563,6 +563,49 @@ START_TEST(sums_are_accurate)
 }
 END_TEST
 
+/* Runs of `run` rows, far apart, on which the columns go on. */
+static void
+check_strips(size_t run, size_t m, size_t n, size_t shift)
+{
+	size_t apart = run * n + 5, size = m / run * apart + shift + 16;
+	int64_t row[MOST_MR], col[MOST_NR];
+	void *tile = elements(kernel->mr * kernel->nr, whole_number);
+	void *c = elements(size, NULL);
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < m; i++)
+		row[i] = (int64_t)(i / run * apart + i % run);
+	for (size_t j = 0; j < n; j++)
+		col[j] = (int64_t)(j * run + shift);
+	for (size_t i = 0; i < size; i++)
+		put(c, i, -0.5);
+	kernel->scatter(m, n, tile, c, row, col, KERNEL_STREAM, 0);
+	for (size_t j = 0; j < n; j++)
+		for (size_t i = 0; i < m; i++) {
+			size_t at = (size_t)(row[i] + col[j]);
+
+			wrong += get(c, at) != get(tile, j * kernel->mr + i);
+			put(c, at, -0.5);
+		}
+	for (size_t i = 0; i < size; i++)
+		wrong += get(c, i) != -0.5;
+	ck_assert_msg(wrong == 0, "%s, %zu bytes, runs of %zu in %zu x %zu, "
+		      "shift %zu: %zu wrong", kernel->name, kernel->bytes,
+		      run, m, n, shift, wrong);
+	free(tile);
+	free(c);
+}
+
+START_TEST(strips_are_streamed_whole)
+{
+	begin(_i);
+	for (size_t run = 1; run <= kernel->mr; run++)
+		for (size_t m = run; m <= kernel->mr; m += run)
+			for (size_t n = 1; n <= kernel->nr; n++)
+				check_strips(run, m, n, (run + m + n) % 17);
+}
+END_TEST
+
 /* beta is rounded to the real type before it multiplies. */
 START_TEST(beta_is_rounded_first)
 {
@@ -607,6 +650,7 @@ main(void)
 	tcase_add_loop_test(tcase, tile_at_any_depth, 0, count);
 	tcase_add_loop_test(tcase, scatter_along_rows, 0, count);
 	tcase_add_loop_test(tcase, scatter_along_columns, 0, count);
+	tcase_add_loop_test(tcase, strips_are_streamed_whole, 0, count);
 	tcase_add_loop_test(tcase, both_ways_round_alike, 0, count);
 	tcase_add_loop_test(tcase, sums_are_accurate, 0, count);
 	tcase_add_loop_test(tcase, beta_is_rounded_first, 0, count);
