@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROWS_MAX 160
+#define ROWS_MAX 1024
 #define TEXT 24
 
 enum verdict { NOT_JUDGED, MET, MISSED };

@@ -302,7 +302,7 @@ tiles(const struct job *job, size_t mc, size_t nc)
 	       ((nc + blocks->nr - 1) / blocks->nr);
 }
 
-/* Reads ahead the next block of rows, of the same sum. */
+/* Reads ahead the block of rows from ic on, of the sum pc .. pc + kc. */
 static void
 rows_ahead(struct job *job, size_t ic, struct share m, size_t pc, size_t kc,
 	   size_t tiles_now)
@@ -346,7 +346,7 @@ plan_ahead(struct job *job, const struct shares *shares,
 	   const struct place *at, size_t ic, size_t mc)
 {
 	size_t next = ic + mc, now = tiles(job, mc, at->nc);
-	size_t jc = at->jc + at->nc;
+	size_t jc = at->jc + at->nc, pc = at->pc + at->kc;
 
 	ahead_none(&job->ahead);
 	/* Many columns: the block is read once and used for long. */
@@ -354,6 +354,9 @@ plan_ahead(struct job *job, const struct shares *shares,
 		return;
 	if (next < shares->m.end)
 		rows_ahead(job, next, shares->m, at->pc, at->kc, now);
+	else if (pc < shares->k.end)
+		rows_ahead(job, shares->m.begin, shares->m, pc,
+			   size_min(at->kc, shares->k.end - pc), now);
 	else if (ic == shares->m.begin && jc < shares->n.end &&
 		 job->plan->sum_b->total == 1)
 		columns_ahead(job, jc, shares->n, at->pc, at->kc, now);

@@ -15,9 +15,11 @@
 #define BYTES_PER_THREAD 5e5
 
 /* A partial result stays in cache. */
-#define PARTIAL_MOST 32768
+#define PARTIAL_MOST 131072
 /* The least of a sum that is worth a partial result. */
 #define SUM_LEAST 64
+/* Sums so deep are divided even where there are rows and columns enough. */
+#define SUM_DEEP 8192
 
 static size_t
 ceil_div(size_t a, size_t b)
@@ -47,6 +49,23 @@ most_shares(const struct lend_plan *plan)
 	return ceil_div(plan->n->total, plan->blocks.nr);
 }
 
+/*
+ * Threads that divide a deep sum meet once, at its end; those that divide
+ * rows or columns meet at each block of it.
+ */
+static bool
+is_deep(const struct lend_plan *plan, size_t pn)
+{
+	return plan->k->total / SUM_DEEP >= pn;
+}
+
+static bool
+has_few_tiles(const struct lend_plan *plan, size_t pn)
+{
+	return most_shares(plan) *
+	       ceil_div(plan->m->total, plan->blocks.mr) < 4 * pn;
+}
+
 enum lend_split
 plan_split(const struct lend_plan *plan, size_t pm, size_t pn)
 {
@@ -55,8 +74,7 @@ plan_split(const struct lend_plan *plan, size_t pm, size_t pn)
 	if (plan->batch->total >= pn)
 		return LEND_SPLIT_BATCH;
 	if (pm == 1 && can_split_sum(plan, pn) &&
-	    most_shares(plan) * ceil_div(plan->m->total, plan->blocks.mr) <
-	    4 * pn)
+	    (is_deep(plan, pn) || has_few_tiles(plan, pn)))
 		return LEND_SPLIT_K;
 	return LEND_SPLIT_N;
 }

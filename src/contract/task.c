@@ -24,6 +24,16 @@ scalar_read(enum lend_type type, const void *from, double otherwise)
 	return (struct scalar){ d[0], d[1] };
 }
 
+/* Whole blocks where there are enough of them. */
+static size_t
+sum_unit(const struct task *task)
+{
+	const struct lend_plan *plan = task->plan;
+
+	return plan->k->total / plan->blocks.kc >= 16 * task->pn ?
+	       plan->blocks.kc : 1;
+}
+
 struct shares
 task_divide(const struct task *task, const struct seat *seat)
 {
@@ -42,7 +52,8 @@ task_divide(const struct task *task, const struct seat *seat)
 					task->pn);
 		break;
 	case LEND_SPLIT_K:
-		shares.k = share_of(plan->k->total, 1, seat->group, task->pn);
+		shares.k = share_of(plan->k->total, sum_unit(task),
+				    seat->group, task->pn);
 		break;
 	case LEND_SPLIT_N:
 		/* A single column: all seats divide the rows. */
