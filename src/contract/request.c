@@ -14,8 +14,8 @@
 #define FLOPS_PER_THREAD 1e6
 #define BYTES_PER_THREAD 5e5
 
-/* A partial result stays in cache. */
-#define PARTIAL_MOST 131072
+/* Bytes of a partial result: it stays in cache. */
+#define PARTIAL_MOST ((size_t)2 << 20)
 /* The least of a sum that is worth a partial result. */
 #define SUM_LEAST 64
 /* Sums so deep are divided even where there are rows and columns enough. */
@@ -37,7 +37,7 @@ can_split_sum(const struct lend_plan *plan, size_t pn)
 	       plan->k->total / SUM_LEAST >= pn &&
 	       !__builtin_mul_overflow(plan->m->total, plan->n->total,
 				       &elements) &&
-	       elements <= PARTIAL_MOST;
+	       elements <= PARTIAL_MOST / plan->bytes;
 }
 
 /* How many shares the groups could have of what they divide without sums. */

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "After the first execute of a plan: no allocation, no page fault."  Counted
- * at the arena, at the library's backend, at malloc, which this program
+ * "After the first execute of a plan: no allocation, no system call, no page
+ * fault."  Counted at the arena, at the library's backend, at malloc, which this program
  * replaces, and by the system.
  */
 #include "lend/contract.h"
 
 #include <check.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/contract_site.h"
 #include "support/einsum_case.h"
@@ -225,6 +230,75 @@ START_TEST(a_workspace_is_warm_from_the_start)
 }
 END_TEST
 
+/*
+ * From here on a system call but read, write and the end of the thread kills
+ * the process.
+ */
+static void
+allow_no_system_calls(void)
+{
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0)
+		_exit(77);
+}
+
+/* Returns the status of a child that executes with or without such calls. */
+static int
+status_of_child(const struct kind *kind, bool call_anyway)
+{
+	struct random_einsum einsum = einsum_of(kind);
+	char wrong[CASE_TEXT] = "";
+	struct case_output output;
+	struct lend_exec serial;
+	struct einsum_case c;
+	struct lend_call call;
+	lend_arena *arena;
+	int status = -1, error;
+	pid_t child;
+
+	lend_exec_serial(&serial);
+	ck_assert_msg(case_open(&c, &einsum, NULL, wrong), "%s", wrong);
+	ck_assert(case_output_new(&output, &c));
+	case_output_fill(&output, &c);
+	call = case_call(&c, &output);
+	child = fork();
+	ck_assert_int_ge(child, 0);
+	if (child == 0) {
+		error = lend_arena_create(&arena, NULL) ||
+			lend_plan_execute(c.plan, arena, &serial, &call, NULL);
+		allow_no_system_calls();
+		for (int i = 0; i < TURNS; i++)
+			error |= lend_plan_execute(c.plan, arena, &serial,
+						   &call, NULL);
+		if (call_anyway)
+			syscall(SYS_getppid);
+		/* Not exit_group: that one is refused as well. */
+		syscall(SYS_exit, error != 0);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	case_output_free(&output);
+	case_close(&c);
+	return status;
+}
+
+START_TEST(one_thread_makes_no_system_call)
+{
+	int status;
+
+	/* The tools make calls of their own. */
+	if (!counts_faults())
+		return;
+	status = status_of_child(&kinds[_i], false);
+	ck_assert_msg(WIFEXITED(status) && (WEXITSTATUS(status) == 0 ||
+					    WEXITSTATUS(status) == 77),
+		      "status %#x", (unsigned)status);
+	if (WEXITSTATUS(status) == 77)
+		return;
+	/* It would show. */
+	status = status_of_child(&kinds[_i], true);
+	ck_assert(WIFSIGNALED(status));
+}
+END_TEST
+
 /* What is counted is seen when it happens. */
 START_TEST(the_meters_move)
 {
@@ -256,6 +330,7 @@ main(void)
 	TCase *tcase = watched_case(suite, "steady");
 
 	tcase_add_loop_test(tcase, one_thread_needs_nothing_more, 0, KINDS);
+	tcase_add_loop_test(tcase, one_thread_makes_no_system_call, 0, KINDS);
 	tcase_add_loop_test(tcase, a_team_needs_nothing_more, 0,
 			    scale(8) < 8 ? 6 : 6 * KINDS);
 	tcase_add_loop_test(tcase, a_workspace_is_warm_from_the_start, 0,
