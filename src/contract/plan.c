@@ -227,12 +227,13 @@ order_with_output(struct dims *dims, enum operand input,
 {
 	bool dominates = counts->of[input] >
 			 DOMINATES * counts->of[OPERAND_C];
-	size_t period;
+	/* No panel is to straddle two pieces. */
+	size_t piece = size_max(PIECE, unit), period;
 
 	*hint = 0;
 	if (dominates)
-		return dims_order(dims, input, OPERAND_C, unit, PIECE);
-	period = dims_order(dims, OPERAND_C, input, unit, PIECE);
+		return dims_order(dims, input, OPERAND_C, unit, piece);
+	period = dims_order(dims, OPERAND_C, input, unit, piece);
 	*hint = period;
 	return period;
 }
