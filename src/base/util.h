@@ -33,6 +33,13 @@ round_up_power(size_t size)
 	return (size_t)1 << (64 - __builtin_clzll(size - 1));
 }
 
+/* The quotient, rounded up; b is not 0. */
+static inline size_t
+ceil_div(size_t a, size_t b)
+{
+	return a / b + (a % b != 0);
+}
+
 static inline size_t
 size_min(size_t a, size_t b)
 {

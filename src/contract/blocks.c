@@ -9,12 +9,6 @@
 /* Units that are enough to divide among threads. */
 #define FINE 64
 
-static size_t
-ceil_div(size_t a, size_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 size_t
 block_even(size_t total, size_t unit, size_t most)
 {

@@ -17,12 +17,6 @@ dims_add(struct dims *dims, struct dim dim)
 	return true;
 }
 
-static uint64_t
-magnitude(int64_t stride)
-{
-	return stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
-}
-
 static void
 move(struct dims *dims, size_t from, size_t to)
 {
@@ -37,7 +31,7 @@ move(struct dims *dims, size_t from, size_t to)
 static uint64_t
 sort_key(const struct dim *dim, enum operand which)
 {
-	return magnitude(dim->stride[which]) - 1;
+	return stride_size(dim->stride[which]) - 1;
 }
 
 /* Few elements, mostly sorted already: by insertion. */
@@ -112,7 +106,7 @@ dims_order(struct dims *dims, enum operand first, enum operand second,
 	dims_sort(dims, first);
 	dims_fuse(dims);
 	while (at < dims->count &&
-	       magnitude(dims->dim[at].stride[second]) != 1)
+	       stride_size(dims->dim[at].stride[second]) != 1)
 		at++;
 	if (at == 0 || at == dims->count)
 		return 0;

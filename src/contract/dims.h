@@ -23,6 +23,13 @@ struct dim {
 	int64_t stride[OPERANDS];	/* in elements, 0 where it is not */
 };
 
+/* How far one step goes, either way. */
+static inline uint64_t
+stride_size(int64_t stride)
+{
+	return stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
+}
+
 /* Room for every label, and for the one that a cut makes of one. */
 #define DIMS_MAX (LEND_MAX_RANK + 1)
 

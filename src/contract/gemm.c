@@ -298,8 +298,7 @@ tiles(const struct job *job, size_t mc, size_t nc)
 {
 	const struct blocks *blocks = &job->plan->blocks;
 
-	return ((mc + blocks->mr - 1) / blocks->mr) *
-	       ((nc + blocks->nr - 1) / blocks->nr);
+	return ceil_div(mc, blocks->mr) * ceil_div(nc, blocks->nr);
 }
 
 /* Reads ahead the block of rows from ic on, of the sum pc .. pc + kc. */

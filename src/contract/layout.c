@@ -100,12 +100,6 @@ has_elements(const struct shape *shape, const struct einsum *einsum,
 	return true;
 }
 
-static size_t
-magnitude(ptrdiff_t stride)
-{
-	return stride < 0 ? -(size_t)stride : (size_t)stride;
-}
-
 /*
  * The output's elements are distinct if, by growing stride, each one steps
  * over all that the smaller ones reach.
@@ -125,18 +119,18 @@ check_distinct(const struct shape *shape, const struct einsum *einsum,
 
 		for (size_t i = 0; i < rank; i++)
 			if (!done[i] && (least == rank ||
-			    magnitude(stride[i]) < magnitude(stride[least])))
+			    stride_size(stride[i]) < stride_size(stride[least])))
 				least = i;
 		done[least] = true;
 		extent = extent_of(shape, einsum, OPERAND_C, least);
 		if (extent == 1)
 			continue;
-		if (magnitude(stride[least]) <= reached)
+		if (stride_size(stride[least]) <= reached)
 			return lend__fail(why, -EINVAL,
 				"dimension %zu of the output: stride %td may "
 				"put two elements at one place", least,
 				stride[least]);
-		reached += (extent - 1) * magnitude(stride[least]);
+		reached += (extent - 1) * stride_size(stride[least]);
 	}
 	return 0;
 }
@@ -209,7 +203,7 @@ shape_reach(const struct shape *shape, const struct einsum *einsum,
 			reach.low += last;
 		else
 			reach.high += last;
-		reach.grid = gcd(reach.grid, magnitude(stride));
+		reach.grid = gcd(reach.grid, stride_size(stride));
 	}
 	return reach;
 }

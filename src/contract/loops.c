@@ -63,19 +63,6 @@ loops_tile_bytes(const struct lend_plan *plan)
 	return ROWS * plan->bytes;
 }
 
-size_t
-loops_scratch(const struct lend_plan *plan)
-{
-	(void)plan;
-	return 0;
-}
-
-static uint64_t
-magnitude(int64_t stride)
-{
-	return stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
-}
-
 static void
 sum_inside(const struct inner *inner, const struct patch *patch)
 {
@@ -117,8 +104,8 @@ sum_runs(const struct task *task, struct share k, struct patch *patch)
 	const struct dims *dims = task->plan->k;
 	const struct inner *inner = &inner_of[task->plan->type];
 	bool dots = dims->count && (patch->rows == 1 ||
-		magnitude(run_stride(dims, OPERAND_A)) <
-		magnitude(patch->row_a));
+		stride_size(run_stride(dims, OPERAND_A)) <
+		stride_size(patch->row_a));
 	const char *a = patch->a, *b = patch->b;
 	struct cursor cursor;
 

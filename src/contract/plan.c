@@ -130,9 +130,7 @@ least_stride(const struct dims *dims, enum operand which)
 	uint64_t least = UINT64_MAX;
 
 	for (size_t i = 0; i < dims->count; i++) {
-		int64_t stride = dims->dim[i].stride[which];
-		uint64_t size = stride < 0 ? -(uint64_t)stride :
-					     (uint64_t)stride;
+		uint64_t size = stride_size(dims->dim[i].stride[which]);
 
 		least = size < least ? size : least;
 	}

@@ -21,12 +21,6 @@
 /* Sums so deep are divided even where there are rows and columns enough. */
 #define SUM_DEEP 8192
 
-static size_t
-ceil_div(size_t a, size_t b)
-{
-	return a / b + (a % b != 0);
-}
-
 /* Whether a split of the sum is possible, and no thread would idle. */
 static bool
 can_split_sum(const struct lend_plan *plan, size_t pn)

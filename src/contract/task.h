@@ -74,7 +74,6 @@ size_t gemm_columns(const struct lend_plan *plan);
 void gemm_run(const struct task *task, const struct seat *seat);
 
 size_t loops_tile_bytes(const struct lend_plan *plan);
-size_t loops_scratch(const struct lend_plan *plan);
 void loops_run(const struct task *task, const struct seat *seat);
 
 /* C = beta * C for the shares of C.  No other arrays are read. */
