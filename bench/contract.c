@@ -14,6 +14,7 @@
 #include "bench/contract_measure.h"
 #include "bench/contract_peer.h"
 #include "bench/contract_report.h"
+#include "bench/contract_kernels.h"
 #include "bench/contract_small.h"
 #include "bench/contract_transpose.h"
 #include "bench/report.h"
@@ -258,8 +259,15 @@ measure(const struct options *options)
 		}
 	}
 	contract_report_sums();
-	if (!options->no_small)
+	if (!options->no_small) {
+		double peak[2];
+
+		for (int i = 0; i < 2; i++)
+			peak[i] = bounds[0].peak[i] / options->threads[0];
+		contract_kernels(peak, repeats,
+				 (options->quick ? 2 : 20) * MS);
 		contract_small(repeats, (options->quick ? 2 : 20) * MS);
+	}
 }
 
 int
