@@ -137,6 +137,7 @@ struct lend_plan_info {
 	enum lend_type type;
 	const char *kernel;	/* "none": loops over the arrays, unpacked */
 	bool swapped;		/* the second operand gives the rows */
+	bool in_place;		/* what gives the rows is not packed */
 	size_t m, n, k;		/* the matrices of each of the batch */
 	size_t batch;
 	size_t sum_a, sum_b;	/* elements summed within one operand alone */

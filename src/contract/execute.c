@@ -13,6 +13,7 @@
 #include "base/util.h"
 #include "contract/error.h"
 #include "contract/layout.h"
+#include "contract/narrow.h"
 #include "contract/request.h"
 #include "contract/task.h"
 
@@ -166,6 +167,8 @@ work(const struct task *task, const struct seat *seat)
 		scale_shares(task, &shares, seat->scratch);
 	} else if (task->plan->method == METHOD_LOOPS) {
 		loops_run(task, seat);
+	} else if (task->plan->method == METHOD_NARROW) {
+		narrow_run(task, seat);
 	} else {
 		gemm_run(task, seat);
 	}

@@ -18,14 +18,9 @@
 
 #include "base/util.h"
 #include "contract/ahead.h"
-#include "contract/pack.h"
+#include "contract/operand.h"
 #include "contract/task.h"
 
-/* Larger results are stored past the caches, as they would not stay there. */
-#define STREAM_CACHES 1
-
-/* Offsets of a sum within one operand that are at hand at once. */
-#define SUMS 256
 /* Up to so many columns, reading ahead pays. */
 #define AHEAD_COLUMNS 1024
 
@@ -78,7 +73,7 @@ gemm_scratch(const struct lend_plan *plan)
 	const struct blocks *blocks = &plan->blocks;
 
 	return blocks->mc * (1 + parts(plan)) + 2 * blocks->kc +
-	       size_max(SUMS, SCALE_SCRATCH) +
+	       size_max(OPERAND_SUMS, SCALE_SCRATCH) +
 	       size_max(blocks->mc, blocks->nc) + 2 * blocks->kc;
 }
 
@@ -125,24 +120,6 @@ cols_of_c(const struct job *job, size_t begin, size_t count, int64_t *col)
 
 /* Packing. */
 
-static void
-pack_sums(const struct job *job, const struct pack_spec *spec, size_t rows,
-	  size_t cols, const char *src, const int64_t *row,
-	  const int64_t *col, void *dst)
-{
-	bool a = spec->side == PACK_A;
-	const struct dims *sum = a ? job->plan->sum_a : job->plan->sum_b;
-
-	for (size_t i = 0; i < sum->total; i += SUMS) {
-		size_t count = size_min(SUMS, sum->total - i);
-
-		dims_offsets(sum, a ? OPERAND_A : OPERAND_B, i, count,
-			     job->sums);
-		pack_sum(spec, rows, cols, src, row, col, count, job->sums,
-			 i > 0, dst);
-	}
-}
-
 static bool
 is_packed(const struct job *job, size_t ic, size_t pc)
 {
@@ -156,18 +133,18 @@ pack_rows(struct job *job, size_t ic, size_t mc, size_t pc, size_t kc)
 	const struct pack_spec spec = {
 		plan->kernel, PACK_A, plan->complex
 	};
+	const struct operand_block block = {
+		.spec = &spec, .rows = mc, .cols = kc, .src = job->a,
+		.row = job->row_a, .col = job->col_a,
+		.period = plan->period_a, .sums = job->sums
+	};
 
 	job->packed = true;
 	job->packed_row = ic;
 	job->packed_col = pc;
 	dims_offsets(plan->m, OPERAND_A, ic, mc, job->row_a);
 	rows_of_c(job, ic, mc);
-	if (plan->sum_a->total > 1)
-		pack_sums(job, &spec, mc, kc, job->a, job->row_a, job->col_a,
-			  job->seat->a);
-	else
-		pack(&spec, mc, kc, job->a, job->row_a, job->col_a,
-		     plan->period_a, job->seat->a);
+	operand_pack(job->task, &block, job->seat->a);
 }
 
 /* This rank's share of the panel, and of the columns' offsets. */
@@ -182,6 +159,11 @@ pack_columns(struct job *job, size_t jc, size_t nc, size_t kc)
 				      job->task->pm);
 	size_t count = share.end - share.begin;
 	int64_t *col_b = job->col_b + share.begin;
+	const struct operand_block block = {
+		.spec = &spec, .rows = count, .cols = kc, .src = job->b,
+		.row = col_b, .col = job->row_b,
+		.period = plan->period_b, .sums = job->sums
+	};
 	char *dst = (char *)job->seat->b +
 		    share.begin * job->kr * plan->kernel->bytes;
 
@@ -189,15 +171,7 @@ pack_columns(struct job *job, size_t jc, size_t nc, size_t kc)
 		return;
 	dims_offsets(plan->n, OPERAND_B, jc + share.begin, count, col_b);
 	cols_of_c(job, jc + share.begin, count, job->col_c + share.begin);
-	if (plan->sum_b->total > 1)
-		pack_sums(job, &spec, count, kc, job->b, col_b, job->row_b,
-			  dst);
-	else
-		pack(&spec, count, kc, job->b, col_b, job->row_b,
-		     plan->period_b, dst);
-	if (!scalar_is(job->task->alpha, 1))
-		pack_scale(&spec, count, kc, job->task->alpha.re,
-			   job->task->alpha.im, dst);
+	operand_pack(job->task, &block, dst);
 }
 
 static void
@@ -403,13 +377,8 @@ sum_blocks(struct job *job, const struct shares *shares, size_t jc)
 static bool
 wants_stream(const struct task *task, const struct seat *seat)
 {
-	const struct lend_plan *plan = task->plan;
-	double bytes = (double)plan->m->total * (double)plan->n->total *
-		       (double)plan->batch->total * (double)plan->bytes;
-
-	return !seat->partial && scalar_is(task->beta, 0) &&
-	       plan->k->total <= plan->blocks.kc &&
-	       bytes > STREAM_CACHES * (double)caches()->l3;
+	return !seat->partial && task_streams(task) &&
+	       task->plan->k->total <= task->plan->blocks.kc;
 }
 
 static void
@@ -422,7 +391,7 @@ lay_out(struct job *job)
 	job->col_a = job->row_c + blocks->mc * job->parts;
 	job->row_b = job->col_a + blocks->kc;
 	job->sums = job->row_b + blocks->kc;
-	job->ahead.row = job->sums + size_max(SUMS, SCALE_SCRATCH);
+	job->ahead.row = job->sums + size_max(OPERAND_SUMS, SCALE_SCRATCH);
 	job->ahead.col = job->ahead.row + size_max(blocks->mc, blocks->nc);
 	job->ahead.list = job->ahead.col + blocks->kc;
 	job->ahead.bytes = (int64_t)job->plan->bytes;

@@ -42,6 +42,8 @@ struct kernel_ahead {
 #define LEAST_MR 4
 /* No kernel has more rows or columns. */
 #define KERNEL_MOST_LANES 64
+/* Vectors of C's neighbours that narrow_turn() writes together. */
+#define NARROW_LINES 2
 
 struct kernel {
 	const char *name;	/* "avx512", "avx2", "portable" */
@@ -79,6 +81,42 @@ struct kernel {
 	void (*pack_b)(size_t rows, size_t cols, const void *src,
 		       const int64_t *row, const int64_t *col, size_t period,
 		       void *dst);
+
+	/* Products of few columns, with A where it lies: see narrow.h. */
+
+	size_t lanes;		/* reals of a vector */
+	size_t narrow_nr;	/* columns */
+	size_t narrow_group;	/* rows of narrow_sums: at most `lanes` */
+	/*
+	 * `lanes` rows that lie without gaps, element (i, p) at
+	 * a[col[p] + i]: tile[j * lanes + i] = the sum over p of that times
+	 * b[p * narrow_nr + j].  The tile is aligned to 64 bytes.  The lines
+	 * at next[col[p]] are asked for, which may be anywhere.
+	 */
+	void (*narrow_rows)(size_t k, const void *a, const int64_t *col,
+			    const void *b, void *tile, const void *next);
+	/*
+	 * `narrow_group` rows that lie anywhere, element (i, p) at
+	 * a[row[i] + col[p]]: tile[i * stride + j].  The tile's rows are
+	 * aligned to half a vector.
+	 */
+	void (*narrow_sums)(size_t k, const void *a, const int64_t *row,
+			    const int64_t *col, const void *b, void *tile,
+			    size_t stride);
+	/*
+	 * Of such tiles into C, where rows lie without gaps: c[off[x] + i] =
+	 * tile[i * stride + x], or as `update` says, for i < rows and
+	 * first <= x < last, with rows at most NARROW_LINES * lanes and last
+	 * at most `lanes`.  Reads, but does not use, x up to `lanes`.
+	 */
+	void (*narrow_turn)(size_t rows, const void *tile, size_t stride,
+			    size_t first, size_t last, void *c,
+			    const int64_t *off, enum kernel_update update,
+			    double beta);
+	/* As pack_b, into panels of narrow_nr. */
+	void (*pack_narrow)(size_t rows, size_t cols, const void *src,
+			    const int64_t *row, const int64_t *col,
+			    size_t period, void *dst);
 };
 
 /*

@@ -16,6 +16,8 @@
 #define VECTOR_BYTES	32
 #define MR_VECTORS	2
 #define NR		6
+#define NARROW_NR	12
+#define NARROW_ROWS	4
 #include "contract/kernel_template.h"
 
 #define REAL		float
@@ -23,6 +25,8 @@
 #define VECTOR_BYTES	32
 #define MR_VECTORS	2
 #define NR		6
+#define NARROW_NR	12
+#define NARROW_ROWS	4
 #include "contract/kernel_template.h"
 
 const struct kernel kernels_avx2[KERNELS_PER_ISA] = {

@@ -30,7 +30,14 @@ extern const struct kernel kernels_portable[KERNELS_PER_ISA];
 		.tile = tile_##real,		\
 		.scatter = scatter_##real,	\
 		.pack_a = pack_a_##real,	\
-		.pack_b = pack_b_##real		\
+		.pack_b = pack_b_##real,	\
+		.lanes = lanes_##real,		\
+		.narrow_nr = narrow_nr_##real,	\
+		.narrow_group = narrow_group_##real, \
+		.narrow_rows = narrow_rows_##real, \
+		.narrow_sums = narrow_sums_##real, \
+		.narrow_turn = narrow_turn_##real, \
+		.pack_narrow = pack_narrow_##real \
 	}
 
 #endif

@@ -11,6 +11,8 @@
 #define VECTOR_BYTES	16
 #define MR_VECTORS	2
 #define NR		4
+#define NARROW_NR	12
+#define NARROW_ROWS	2
 #include "contract/kernel_template.h"
 
 #define REAL		float
@@ -18,6 +20,8 @@
 #define VECTOR_BYTES	16
 #define MR_VECTORS	2
 #define NR		4
+#define NARROW_NR	12
+#define NARROW_ROWS	4
 #include "contract/kernel_template.h"
 
 const struct kernel kernels_portable[KERNELS_PER_ISA] = {

@@ -58,7 +58,8 @@
 
 #include "contract/kernel.h"
 
-enum pack_side { PACK_A, PACK_B };
+/* PACK_NARROW: of B, in the width that products of few columns take. */
+enum pack_side { PACK_A, PACK_B, PACK_NARROW };
 
 /* What is packed: all that follows takes one. */
 struct pack_spec {
@@ -67,11 +68,16 @@ struct pack_spec {
 	bool complex;			/* elements are pairs of reals */
 };
 
-/* Reals of a panel in one real column: mr or nr. */
+/* Reals of a panel in one real column. */
 static inline size_t
 pack_lanes(const struct pack_spec *spec)
 {
-	return spec->side == PACK_A ? spec->kernel->mr : spec->kernel->nr;
+	switch (spec->side) {
+	case PACK_A: return spec->kernel->mr;
+	case PACK_B: return spec->kernel->nr;
+	case PACK_NARROW: return spec->kernel->narrow_nr;
+	}
+	return 0;
 }
 
 /* Rows of a panel, in elements. */
@@ -124,8 +130,10 @@ pack(const struct pack_spec *spec, size_t rows, size_t cols, const void *src,
 		pack_complex(spec, rows, cols, src, row, col, period, dst);
 	else if (spec->side == PACK_A)
 		kernel->pack_a(rows, cols, src, row, col, period, dst);
-	else
+	else if (spec->side == PACK_B)
 		kernel->pack_b(rows, cols, src, row, col, period, dst);
+	else
+		kernel->pack_narrow(rows, cols, src, row, col, period, dst);
 }
 
 /*

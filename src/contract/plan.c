@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "contract/error.h"
 #include "contract/layout.h"
+#include "contract/narrow.h"
 
 /*
  * One input that is this many times larger than the output has the say about
@@ -260,17 +261,19 @@ order(struct lend_plan *plan, const struct counts *counts)
 		.b_bytes = plan->bytes
 	};
 
-	wish.m_unit = line * order_with_output(plan->m, OPERAND_A, counts,
-					       wish.mr, &plan->period_a);
-	wish.n_unit = line * order_with_output(plan->n, OPERAND_B, counts,
-					       wish.nr, &plan->period_b);
-	wish.k_unit = line * order_sum(plan->k, counts);
 	dims_sort(plan->batch, OPERAND_C);
 	dims_fuse(plan->batch);
 	dims_sort(plan->sum_a, OPERAND_A);
 	dims_fuse(plan->sum_a);
 	dims_sort(plan->sum_b, OPERAND_B);
 	dims_fuse(plan->sum_b);
+	if (plan->method == METHOD_GEMM && narrow_plan(plan))
+		return;
+	wish.m_unit = line * order_with_output(plan->m, OPERAND_A, counts,
+					       wish.mr, &plan->period_a);
+	wish.n_unit = line * order_with_output(plan->n, OPERAND_B, counts,
+					       wish.nr, &plan->period_b);
+	wish.k_unit = line * order_sum(plan->k, counts);
 	plan->blocks = blocks_choose(&wish, caches());
 }
 
@@ -361,14 +364,16 @@ fill(struct lend_plan *plan, const struct shape *shape,
 	return 0;
 }
 
-/* One piece of memory: the plan, then its six indices. */
+/* One piece of memory: the plan, then its indices. */
 static struct lend_plan *
 plan_new(size_t labels)
 {
+	enum { INDICES = 7 };
 	size_t index_bytes = dims_bytes(labels + 1);
-	struct lend_plan *plan = calloc(1, sizeof(*plan) + 6 * index_bytes);
+	struct lend_plan *plan = calloc(1, sizeof(*plan) +
+					   INDICES * index_bytes);
 	char *place = (char *)(plan + 1);
-	struct dims **index[6];
+	struct dims **index[INDICES];
 
 	if (!plan)
 		return NULL;
@@ -378,7 +383,8 @@ plan_new(size_t labels)
 	index[3] = &plan->batch;
 	index[4] = &plan->sum_a;
 	index[5] = &plan->sum_b;
-	for (int i = 0; i < 6; i++, place += index_bytes) {
+	index[6] = &plan->units;
+	for (int i = 0; i < INDICES; i++, place += index_bytes) {
 		*index[i] = (struct dims *)place;
 		dims_clear(*index[i]);
 	}

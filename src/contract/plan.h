@@ -12,8 +12,9 @@
  * `swapped` says that A is the caller's second operand: the rows m are those
  * that C's unit stride runs along, as the kernels want it.
  *
- * Where n is 1 there is nothing to pack for (method METHOD_LOOPS): then the
- * batch is part of m, and what a single operand sums is part of k.
+ * Where n is 1 there is nothing to pack for (METHOD_LOOPS): then the batch is
+ * part of m, and what a single operand sums is part of k.  Where n is small
+ * A is not packed (METHOD_NARROW, narrow.h).
  *
  * Immutable once made.
  */
@@ -32,6 +33,7 @@
 
 enum method {
 	METHOD_GEMM,	/* blocks are packed, a kernel multiplies them */
+	METHOD_NARROW,	/* B alone is packed */
 	METHOD_LOOPS	/* loops over the arrays as they lie */
 };
 
@@ -39,6 +41,13 @@ enum method {
 struct reach {
 	int64_t low, high;
 	uint64_t grid;		/* all of them are multiples of it; 0: only 0 */
+};
+
+/* Which dims of m the vectors of a narrow product go along. */
+struct narrow {
+	bool sums;		/* A's unit stride is of the sum, not of m */
+	size_t along;		/* otherwise: the dim of A's unit stride */
+	size_t line;		/* the dim of C's unit stride */
 };
 
 struct lend_plan {
@@ -57,6 +66,8 @@ struct lend_plan {
 	size_t period_b;
 	struct reach reach[OPERANDS];	/* as the plan sees A and B */
 	struct dims *m, *n, *k, *batch, *sum_a, *sum_b;
+	struct narrow narrow;
+	struct dims *units;	/* of a narrow product: m in such steps */
 	struct lend_layout output;
 	size_t output_extent[LEND_MAX_RANK];
 	ptrdiff_t output_stride[LEND_MAX_RANK];

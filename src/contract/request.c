@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "contract/narrow.h"
 #include "contract/task.h"
 
 /*
@@ -27,7 +28,7 @@ can_split_sum(const struct lend_plan *plan, size_t pn)
 {
 	size_t elements;
 
-	return plan->batch->total == 1 &&
+	return plan->method != METHOD_NARROW && plan->batch->total == 1 &&
 	       plan->k->total / SUM_LEAST >= pn &&
 	       !__builtin_mul_overflow(plan->m->total, plan->n->total,
 				       &elements) &&
@@ -38,7 +39,7 @@ can_split_sum(const struct lend_plan *plan, size_t pn)
 static size_t
 most_shares(const struct lend_plan *plan)
 {
-	if (plan->method == METHOD_LOOPS)
+	if (plan->method != METHOD_GEMM)
 		return ceil_div(plan->m->total, plan->blocks.mr);
 	return ceil_div(plan->n->total, plan->blocks.nr);
 }
@@ -110,7 +111,7 @@ lend_plan_team(const lend_plan *plan, size_t budget, size_t *pm, size_t *pn)
 	threads = threads_worth(plan, budget);
 	*pm = 1;
 	*pn = threads;
-	if (threads == 1 || plan->method == METHOD_LOOPS)
+	if (threads == 1 || plan->method != METHOD_GEMM)
 		return 0;
 	if (plan->batch->total >= 4 * threads ||
 	    plan_split(plan, 1, threads) == LEND_SPLIT_K)
@@ -126,7 +127,7 @@ lend_plan_team(const lend_plan *plan, size_t budget, size_t *pm, size_t *pn)
 size_t
 plan_panel_bytes(const struct lend_plan *plan)
 {
-	if (plan->method == METHOD_LOOPS)
+	if (plan->method != METHOD_GEMM)
 		return 0;
 	return round_up(gemm_b_bytes(plan), APART);
 }
@@ -140,7 +141,7 @@ plan_partial_bytes(const struct lend_plan *plan)
 size_t
 plan_columns(const struct lend_plan *plan)
 {
-	if (plan->method == METHOD_LOOPS)
+	if (plan->method != METHOD_GEMM)
 		return 0;
 	return round_up(gemm_columns(plan), APART / sizeof(int64_t));
 }
@@ -179,6 +180,10 @@ lend_plan_req(const lend_plan *plan, size_t pm, size_t pn,
 		req->a_bytes = gemm_a_bytes(plan);
 		req->tile_bytes = gemm_tile_bytes(plan);
 		req->worker_scatter = gemm_scratch(plan);
+	} else if (plan->method == METHOD_NARROW) {
+		req->a_bytes = narrow_a_bytes(plan);
+		req->tile_bytes = narrow_tile_bytes(plan);
+		req->worker_scatter = narrow_scratch(plan);
 	} else {
 		req->tile_bytes = loops_tile_bytes(plan);
 		req->worker_scatter = SCALE_SCRATCH;
@@ -201,8 +206,10 @@ lend_plan_describe(const lend_plan *plan, size_t budget,
 	if (error)
 		return error;
 	all.type = plan->type;
-	all.kernel = plan->method == METHOD_GEMM ? plan->kernel->name : "none";
+	all.kernel = plan->method == METHOD_LOOPS ? "none" :
+							  plan->kernel->name;
 	all.swapped = plan->swapped;
+	all.in_place = plan->method != METHOD_GEMM;
 	all.m = plan->m->total;
 	all.n = plan->n->total;
 	all.k = plan->k->total;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "contract/caches.h"
+
 struct scalar
 scalar_read(enum lend_type type, const void *from, double otherwise)
 {
@@ -56,8 +58,8 @@ task_divide(const struct task *task, const struct seat *seat)
 				    seat->group, task->pn);
 		break;
 	case LEND_SPLIT_N:
-		/* A single column: all seats divide the rows. */
-		if (plan->method == METHOD_LOOPS)
+		/* Few columns: all seats divide the rows. */
+		if (plan->method != METHOD_GEMM)
 			shares.m = share_of(plan->m->total, plan->blocks.m_share,
 				seat->rank * task->pn + seat->group,
 				task->pm * task->pn);
@@ -67,6 +69,16 @@ task_divide(const struct task *task, const struct seat *seat)
 		break;
 	}
 	return shares;
+}
+
+bool
+task_streams(const struct task *task)
+{
+	const struct lend_plan *plan = task->plan;
+	double bytes = (double)plan->m->total * (double)plan->n->total *
+		       (double)plan->batch->total * (double)plan->bytes;
+
+	return scalar_is(task->beta, 0) && bytes > (double)caches()->l3;
 }
 
 size_t

@@ -63,6 +63,12 @@ struct shares {
 struct shares task_divide(const struct task *task, const struct seat *seat);
 
 /*
+ * Whether C is written once, without being read, and too large to stay in the
+ * caches: it is then stored past them.
+ */
+bool task_streams(const struct task *task);
+
+/*
  * What one seat needs, in bytes of its loans' buffers and in offsets of its
  * scratch, and for gemm also in offsets of the group's.
  */

@@ -73,8 +73,8 @@ describe_print(const struct description *d)
 		print_line("sums", "%zu in A alone, %zu in B alone", i->sum_a,
 			   i->sum_b);
 	if (strcmp(i->kernel, "none")) {
-		print_line("kernel", "%s, tile %zu x %zu", i->kernel, i->mr,
-			   i->nr);
+		print_line("kernel", "%s, tile %zu x %zu%s", i->kernel, i->mr,
+			   i->nr, i->in_place ? ", rows as they lie" : "");
 		print_line("blocks", "mc %zu, nc %zu, kc %zu", i->mc, i->nc,
 			   i->kc);
 	} else {
@@ -145,6 +145,7 @@ describe_json(const struct description *d, struct json_out *json)
 	json_size(json, "sum_a", i->sum_a);
 	json_size(json, "sum_b", i->sum_b);
 	json_bool(json, "swapped", i->swapped);
+	json_bool(json, "in_place", i->in_place);
 	json_text(json, "kernel", i->kernel);
 	json_size(json, "mr", i->mr);
 	json_size(json, "nr", i->nr);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+#include "contract/narrow.h"
+
+#include "base/util.h"
+#include "contract/operand.h"
+
+struct job {
+	const struct task *task;
+	const struct lend_plan *plan;
+	const struct kernel *kernel;
+	const char *a;		/* of the present product of the batch */
+	char *c;
+	const char *b;		/* packed, `tiles` panels */
+	char *tile;
+	size_t k, n, tiles;
+	size_t width;		/* of the panels together */
+	enum kernel_update update;
+	int64_t *row_a;		/* offsets: rows of a line in A, */
+	int64_t *col_a, *col_c;	/* sums in A, columns in C, */
+	int64_t *along_c;	/* a vector of `along` in C */
+	int64_t *row_b, *col_b, *sums;
+};
+
+/* Where a unit lies, and how much of it there is. */
+struct unit {
+	const char *a;
+	char *c;
+	size_t rows;		/* of its line */
+	size_t first;		/* of the vector along, the first lane to use */
+};
+
+size_t
+narrow_a_bytes(const struct lend_plan *plan)
+{
+	return plan->blocks.nc * plan->k->total * plan->bytes;
+}
+
+/* The rows of a unit's line, as the kernel takes them. */
+static size_t
+line_rows(const struct kernel *kernel)
+{
+	return round_up(NARROW_LINES * kernel->lanes, kernel->narrow_group);
+}
+
+size_t
+narrow_tile_bytes(const struct lend_plan *plan)
+{
+	const struct kernel *kernel = plan->kernel;
+	size_t width = plan->narrow.sums ? 1 : kernel->lanes;
+
+	/* Turning reads whole vectors, past the end of the last row. */
+	return (line_rows(kernel) * plan->blocks.nc * width + kernel->lanes) *
+	       plan->bytes;
+}
+
+size_t
+narrow_scratch(const struct lend_plan *plan)
+{
+	return line_rows(plan->kernel) + plan->kernel->lanes +
+	       2 * plan->k->total + 2 * plan->n->total +
+	       size_max(OPERAND_SUMS, SCALE_SCRATCH);
+}
+
+static void
+lay_out(struct job *job, int64_t *scratch)
+{
+	job->row_a = scratch;
+	job->along_c = job->row_a + line_rows(job->kernel);
+	job->col_a = job->along_c + job->kernel->lanes;
+	job->row_b = job->col_a + job->k;
+	job->col_c = job->row_b + job->k;
+	job->col_b = job->col_c + job->n;
+	job->sums = job->col_b + job->n;
+}
+
+static void
+find_offsets(struct job *job)
+{
+	const struct lend_plan *plan = job->plan;
+	const struct narrow *narrow = &plan->narrow;
+	const struct dim *line = &plan->m->dim[narrow->line];
+	size_t rows = line_rows(job->kernel);
+
+	dims_offsets(plan->k, OPERAND_A, 0, job->k, job->col_a);
+	dims_offsets(plan->k, OPERAND_B, 0, job->k, job->row_b);
+	dims_offsets(plan->n, OPERAND_B, 0, job->n, job->col_b);
+	dims_offsets(plan->n, OPERAND_C, 0, job->n, job->col_c);
+	for (size_t i = 0; i < rows; i++)
+		job->row_a[i] = (int64_t)i * line->stride[OPERAND_A];
+	if (!narrow->sums)
+		for (size_t i = 0; i < job->kernel->lanes; i++)
+			job->along_c[i] = (int64_t)i *
+				plan->m->dim[narrow->along].stride[OPERAND_C];
+}
+
+static void
+pack_columns(const struct job *job, const char *b, void *dst)
+{
+	const struct pack_spec spec = { job->kernel, PACK_NARROW, false };
+	const struct operand_block block = {
+		.spec = &spec, .rows = job->n, .cols = job->k, .src = b,
+		.row = job->col_b, .col = job->row_b, .sums = job->sums
+	};
+
+	operand_pack(job->task, &block, dst);
+}
+
+static struct unit
+unit_at(const struct job *job, const struct cursor *cursor)
+{
+	const struct lend_plan *plan = job->plan;
+	const struct narrow *narrow = &plan->narrow;
+	size_t lanes = job->kernel->lanes, most = NARROW_LINES * lanes;
+	int64_t a = cursor->offset[OPERAND_A], c = cursor->offset[OPERAND_C];
+	struct unit unit = {
+		.rows = size_min(most, plan->m->dim[narrow->line].extent -
+				       cursor->index[narrow->line] * most)
+	};
+
+	if (!narrow->sums) {
+		size_t extent = plan->m->dim[narrow->along].extent;
+		size_t end = (cursor->index[narrow->along] + 1) * lanes;
+
+		/* The last vector goes back, over some of the one before. */
+		unit.first = end > extent ? end - extent : 0;
+		a -= (int64_t)unit.first;
+		c -= (int64_t)unit.first * (lanes > 1 ? job->along_c[1] : 0);
+	}
+	unit.a = job->a + a * (int64_t)plan->bytes;
+	unit.c = job->c + c * (int64_t)plan->bytes;
+	return unit;
+}
+
+/* `next`: where A is read after this unit. */
+static void
+unit_rows(const struct job *job, const struct unit *unit, const char *next)
+{
+	const struct kernel *kernel = job->kernel;
+	size_t bytes = kernel->bytes, lanes = kernel->lanes;
+	size_t panel = job->k * kernel->narrow_nr * bytes;
+	size_t part = kernel->narrow_nr * lanes * bytes;
+	char *tile = job->tile;
+
+	for (size_t i = 0; i < unit->rows; i++) {
+		const char *a = unit->a + job->row_a[i] * (int64_t)bytes;
+		const char *ahead = i + 1 < unit->rows ?
+			unit->a + job->row_a[i + 1] * (int64_t)bytes : next;
+
+		for (size_t t = 0; t < job->tiles; t++, tile += part)
+			kernel->narrow_rows(job->k, a, job->col_a,
+					    job->b + t * panel, tile, ahead);
+	}
+	for (size_t j = 0; j < job->n; j++)
+		kernel->narrow_turn(unit->rows, job->tile + j * lanes * bytes,
+				    job->width * lanes, unit->first, lanes,
+				    unit->c + job->col_c[j] * (int64_t)bytes,
+				    job->along_c, job->update,
+				    job->task->beta.re);
+}
+
+static void
+unit_sums(const struct job *job, const struct unit *unit)
+{
+	const struct kernel *kernel = job->kernel;
+	size_t bytes = kernel->bytes, lanes = kernel->lanes;
+	size_t panel = job->k * kernel->narrow_nr * bytes;
+
+	for (size_t i = 0; i < unit->rows; i += kernel->narrow_group)
+		for (size_t t = 0; t < job->tiles; t++)
+			kernel->narrow_sums(job->k, unit->a, job->row_a + i,
+				job->col_a, job->b + t * panel,
+				job->tile + (i * job->width +
+					     t * kernel->narrow_nr) * bytes,
+				job->width);
+	for (size_t j = 0; j < job->n; j += lanes)
+		kernel->narrow_turn(unit->rows, job->tile + j * bytes,
+				    job->width, 0, size_min(lanes, job->n - j),
+				    unit->c, job->col_c + j, job->update,
+				    job->task->beta.re);
+}
+
+static void
+units(struct job *job, struct share share)
+{
+	bool sums = job->plan->narrow.sums;
+	struct cursor cursor;
+	struct unit unit;
+
+	cursor_start(&cursor, job->plan->units, share.begin);
+	unit = unit_at(job, &cursor);
+	for (size_t i = share.begin; i < share.end; i++) {
+		struct unit next = unit;
+
+		if (i + 1 < share.end) {
+			cursor_step(&cursor, 1);
+			next = unit_at(job, &cursor);
+		}
+		if (sums)
+			unit_sums(job, &unit);
+		else
+			unit_rows(job, &unit, next.a);
+		unit = next;
+	}
+}
+
+static enum kernel_update
+update_of(const struct task *task)
+{
+	if (scalar_is(task->beta, 0))
+		return task_streams(task) ? KERNEL_STREAM : KERNEL_SET;
+	return scalar_is(task->beta, 1) ? KERNEL_ADD : KERNEL_SCALE;
+}
+
+/* Of the units, as all that divides them is the seats. */
+static struct share
+share_of_units(const struct task *task, const struct seat *seat)
+{
+	size_t total = task->plan->units->total;
+
+	if (task->split == LEND_SPLIT_BATCH)
+		return share_of(total, 1, seat->rank, task->pm);
+	return share_of(total, 1, seat->rank * task->pn + seat->group,
+			task->pm * task->pn);
+}
+
+void
+narrow_run(const struct task *task, const struct seat *seat)
+{
+	const struct lend_plan *plan = task->plan;
+	struct shares shares = task_divide(task, seat);
+	struct share share = share_of_units(task, seat);
+	struct job job = {
+		.task = task, .plan = plan, .kernel = plan->kernel,
+		.b = seat->a, .tile = seat->tile,
+		.k = plan->k->total, .n = plan->n->total,
+		.tiles = plan->blocks.nc / plan->kernel->narrow_nr,
+		.width = plan->blocks.nc, .update = update_of(task)
+	};
+	int64_t bytes = (int64_t)plan->bytes;
+
+	if (share.begin == share.end)
+		return;
+	lay_out(&job, seat->scratch);
+	find_offsets(&job);
+	for (size_t i = shares.batch.begin; i < shares.batch.end; i++) {
+		job.a = task->a + dims_offset(plan->batch, OPERAND_A, i) *
+				  bytes;
+		job.c = task->c + dims_offset(plan->batch, OPERAND_C, i) *
+				  bytes;
+		pack_columns(&job, task->b + dims_offset(plan->batch,
+						OPERAND_B, i) * bytes,
+			     seat->a);
+		units(&job, share);
+	}
+	if (job.update == KERNEL_STREAM)
+		kernel_fence();
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Products of few columns, whose first operand is read where it lies: every
+ * way in which its vectors can go, with extents at and off their edges.
+ */
+#include "lend/contract.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "contract/kernel.h"
+#include "support/contract_site.h"
+#include "support/einsum_random.h"
+#include "support/random.h"
+#include "support/scale.h"
+#include "support/suite.h"
+
+#define CASES 8
+
+enum { A, B, C };
+
+static const char *const names[] = { "avx512", "avx2", "portable" };
+
+#define NAMES ((int)(sizeof(names) / sizeof(names[0])))
+
+/*
+ * v: A's unit stride among the rows; l: C's; k, j: summed; n, m: columns; r:
+ * rows beside; z: batch; s: summed out of B alone.  Column-major, so that the
+ * first label has the unit stride.
+ */
+static const char *const forms[] = {
+	"vkl,kn->lvn",
+	"vkrl,nk->lrvn",
+	"vrjkl,knj->lvnr",
+	"vkrlz,knz->lvrnz",
+	"vkrl,kns->lvnr",
+	"vkrl,kmn->lvnrm",
+	"klr,kn->lnr",
+	"klr,nk->lrn",
+	"krjl,jkn->lnr",
+	"klrz,nkz->lrnz",
+	"klr,skn->lrn",
+	"kn,vkrl->lvrn",
+	"kn,klr->lrn"
+};
+
+#define FORMS ((int)(sizeof(forms) / sizeof(forms[0])))
+
+struct extents {
+	size_t of[128];
+};
+
+/* Off the edges as often as not. */
+static size_t
+about(uint64_t *seed, size_t vectors, size_t lanes)
+{
+	return vectors * lanes + random_below(seed, 2) *
+	       random_below(seed, (unsigned)lanes);
+}
+
+static struct extents
+choose(uint64_t *seed, const struct kernel *kernel, const char *form)
+{
+	size_t lanes = kernel->lanes, nr = kernel->narrow_nr;
+	size_t blocks = strchr(form, 'v') ? 1 + random_below(seed, 3) : 1;
+	struct extents e = { { 0 } };
+
+	e.of['v'] = about(seed, 1 + random_below(seed, 2), lanes);
+	e.of['l'] = about(seed, 1 + random_below(seed, 3), lanes);
+	e.of['k'] = 16 + random_below(seed, 9);
+	e.of['j'] = 2;
+	e.of['m'] = 2;
+	e.of['n'] = blocks * nr - random_below(seed, (unsigned)(nr / 2));
+	e.of['z'] = 3;
+	e.of['s'] = 2;
+	e.of['r'] = 3;
+	if (strchr(form, 'm'))
+		e.of['n'] = (nr + 1) / 2;
+	return e;
+}
+
+/* How far apart columns are beyond what they hold, and which is the first. */
+static void
+lay(struct random_tensor *tensor, const char *labels, size_t rank,
+    const struct extents *e, ptrdiff_t gap, bool reversed)
+{
+	ptrdiff_t stride = 1;
+
+	for (size_t d = 0; d < rank; d++) {
+		tensor->extent[d] = e->of[(unsigned char)labels[d]];
+		tensor->stride[d] = stride;
+		stride = stride * (ptrdiff_t)tensor->extent[d] + gap;
+	}
+	if (reversed && rank > 1)
+		tensor->stride[rank - 1] *= -1;
+}
+
+static struct random_einsum
+make(uint64_t seed, const char *form, enum lend_type type,
+     const struct kernel *kernel)
+{
+	static const double betas[] = { 0, 0, 1, -2 };
+	const char *b = strchr(form, ',') + 1, *c = strchr(form, '>') + 1;
+	struct random_einsum einsum = { .seed = seed, .type = type };
+	struct extents e = choose(&seed, kernel, form);
+
+	snprintf(einsum.text, sizeof(einsum.text), "%s", form);
+	ck_assert(naive_parse(einsum.text, einsum.labels));
+	einsum.exact = random_below(&seed, 2);
+	einsum.alpha[0] = random_below(&seed, 2) ? 1 : 3;
+	einsum.beta[0] = betas[random_below(&seed, 4)];
+	lay(&einsum.tensor[A], form, (size_t)(b - 1 - form), &e,
+	    random_below(&seed, 3), random_below(&seed, 2));
+	lay(&einsum.tensor[B], b, (size_t)(strchr(form, '-') - b), &e,
+	    random_below(&seed, 3), random_below(&seed, 2));
+	lay(&einsum.tensor[C], c, strlen(c), &e, random_below(&seed, 3),
+	    random_below(&seed, 2));
+	return einsum;
+}
+
+static void
+must_be_in_place(const struct random_einsum *einsum,
+		 const struct lend_plan_options *options)
+{
+	struct lend_plan_info info = { .size = sizeof(info) };
+	struct lend_layout layout[NAIVE_OPERANDS];
+	struct lend_error why = { "" };
+	lend_plan *plan;
+
+	for (int o = A; o <= C; o++)
+		layout[o] = random_layout(einsum, o);
+	ck_assert_msg(lend_plan_create(&plan, einsum->text, einsum->type,
+				       &layout[A], &layout[B], &layout[C],
+				       options, &why) == 0, "%s", why.text);
+	ck_assert_int_eq(lend_plan_describe(plan, 1, &info), 0);
+	ck_assert_msg(info.in_place, "%s: packed, m %zu n %zu k %zu",
+		      einsum->text, info.m, info.n, info.k);
+	lend_plan_destroy(plan);
+}
+
+/* By kernel and form. */
+static void
+try_form(int index, enum lend_type type)
+{
+	const char *name = names[index % NAMES], *form = forms[index / NAMES];
+	struct lend_plan_options options = { sizeof(options), name };
+	const struct kernel *kernel = kernel_find(name, lend_type_bytes(type));
+	struct site site;
+
+	if (!kernel)
+		return;
+	site = site_open();
+	for (unsigned i = 0; i < scale(CASES); i++) {
+		struct random_einsum einsum =
+			make((unsigned)index * CASES + i, form, type, kernel);
+
+		must_be_in_place(&einsum, &options);
+		site_try(&site, &einsum, &options,
+			 team_shape(i + (unsigned)index), FROM_ARENA);
+	}
+	site_close(&site);
+}
+
+START_TEST(doubles)
+{
+	try_form(_i, LEND_F64);
+}
+END_TEST
+
+START_TEST(floats)
+{
+	try_form(_i, LEND_F32);
+}
+END_TEST
+
+/* What does not suit is packed, as ever. */
+START_TEST(others_are_packed)
+{
+	static const struct {
+		const char *form;
+		enum lend_type type;
+		size_t n;
+	} other[] = {
+		{ "vkrl,kn->lvrn", LEND_CF64, 24 },	/* complex */
+		{ "vkrl,kn->vlrn", LEND_F64, 24 },	/* one unit stride */
+		{ "vkrl,kn->lvrn", LEND_F64, 4 },	/* idle columns */
+		{ "vkrl,kn->lvrn", LEND_F64, 200 },	/* too many */
+	};
+	struct extents e = { {
+		['v'] = 16, ['k'] = 20, ['r'] = 40, ['l'] = 40
+	} };
+
+	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+		struct lend_plan_info info = { .size = sizeof(info) };
+		struct random_einsum einsum = { .type = other[i].type };
+		struct lend_layout layout[NAIVE_OPERANDS];
+		lend_plan *plan;
+
+		e.of['n'] = other[i].n;
+		lay(&einsum.tensor[A], "vkrl", 4, &e, 0, false);
+		lay(&einsum.tensor[B], "kn", 2, &e, 0, false);
+		lay(&einsum.tensor[C], other[i].form + 9, 4, &e, 0, false);
+		ck_assert(naive_parse(other[i].form, einsum.labels));
+		for (int o = A; o <= C; o++)
+			layout[o] = random_layout(&einsum, o);
+		ck_assert_int_eq(lend_plan_create(&plan, other[i].form,
+						  other[i].type, &layout[A],
+						  &layout[B], &layout[C],
+						  NULL, NULL), 0);
+		ck_assert_int_eq(lend_plan_describe(plan, 1, &info), 0);
+		ck_assert_msg(!info.in_place, "%s, n %zu", other[i].form,
+			      other[i].n);
+		lend_plan_destroy(plan);
+	}
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("contract_narrow");
+	TCase *tcase = suite_case(suite, "narrow");
+
+	tcase_add_loop_test(tcase, doubles, 0, NAMES * FORMS);
+	tcase_add_loop_test(tcase, floats, 0, NAMES * FORMS);
+	tcase_add_test(tcase, others_are_packed);
+	return suite_run(suite);
+}
