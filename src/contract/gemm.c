@@ -40,6 +40,7 @@ struct job {
 	struct ahead ahead;
 	/* Offsets: the thread's, then the group's. */
 	int64_t *row_a, *row_c, *col_a, *row_b, *sums;
+	int64_t *panel_b;	/* rows of one panel of B, in bytes */
 	int64_t *col_b, *col_c;
 };
 
@@ -74,7 +75,8 @@ gemm_scratch(const struct lend_plan *plan)
 
 	return blocks->mc * (1 + parts(plan)) + 2 * blocks->kc +
 	       size_max(OPERAND_SUMS, SCALE_SCRATCH) +
-	       size_max(blocks->mc, blocks->nc) + 2 * blocks->kc;
+	       size_max(blocks->mc, blocks->nc) + 2 * blocks->kc +
+	       blocks->kc * parts(plan);
 }
 
 size_t
@@ -215,6 +217,24 @@ is_whole(const struct whole *whole, size_t panel)
 	return whole->bit[panel / 64] >> (panel % 64) & 1;
 }
 
+/*
+ * What is asked for during the tile of row i and column j.  Where no block is
+ * read ahead it is the next panel of B, which comes from the third cache: 1.5
+ * to 2 % at n = 2600.  The second tile does it, as the first one waits for its
+ * own.
+ */
+static const struct kernel_ahead *
+ahead_of_tile(struct job *job, size_t i, const char *next_b,
+	      struct kernel_ahead *panel)
+{
+	const struct kernel_ahead *ahead = ahead_next(&job->ahead, job->kr);
+
+	if (ahead || i != job->mr || !next_b)
+		return ahead;
+	*panel = (struct kernel_ahead){ next_b, job->panel_b, 1 };
+	return panel;
+}
+
 static void
 multiply(struct job *job, size_t rows, size_t cols,
 	 enum kernel_update update)
@@ -228,14 +248,17 @@ multiply(struct job *job, size_t rows, size_t cols,
 	struct whole whole;
 
 	find_whole(job, rows, &whole);
-	for (size_t j = 0; j < cols; j += nr, b += nr * kr * kernel->bytes) {
+	for (size_t j = 0; j < cols; j += nr) {
 		const int64_t *col = job->col_c + j;
 		size_t n = size_min(nr, cols - j);
 		const char *panel = a;
+		const char *next = j + nr < cols ?
+				   b + nr * kr * kernel->bytes : NULL;
 
 		for (size_t i = 0; i < rows; i += mr, panel += step) {
+			struct kernel_ahead next_panel;
 			const struct kernel_ahead *ahead =
-				ahead_next(&job->ahead, kr);
+				ahead_of_tile(job, i, next, &next_panel);
 
 			if (n == nr && is_whole(&whole, i / mr)) {
 				kernel->direct(kr, panel, b, job->c +
@@ -249,6 +272,7 @@ multiply(struct job *job, size_t rows, size_t cols,
 					job->c, job->row_c + i, col, update,
 					beta);
 		}
+		b = next;
 	}
 }
 
@@ -395,8 +419,21 @@ lay_out(struct job *job)
 	job->ahead.col = job->ahead.row + size_max(blocks->mc, blocks->nc);
 	job->ahead.list = job->ahead.col + blocks->kc;
 	job->ahead.bytes = (int64_t)job->plan->bytes;
+	job->panel_b = job->ahead.list + blocks->kc;
 	job->col_b = job->seat->columns;
 	job->col_c = job->col_b + blocks->nc;
+}
+
+/* Blocks of a single tile's height have no second tile. */
+static void
+find_panel(struct job *job)
+{
+	const struct kernel *kernel = job->plan->kernel;
+
+	if (job->m_max * job->parts > job->mr)
+		for (size_t p = 0; p < job->plan->blocks.kc * job->parts; p++)
+			job->panel_b[p] = (int64_t)(p * kernel->nr *
+						    kernel->bytes);
 }
 
 static void
@@ -423,6 +460,7 @@ gemm_run(const struct task *task, const struct seat *seat)
 	lay_out(&job);
 	job.m_max = block_even(shares.m.end - shares.m.begin,
 			       plan->blocks.m_share, plan->blocks.mc);
+	find_panel(&job);
 	if (task->beta.im != 0 && !seat->partial)
 		scale_shares(task, &shares, seat->scratch);
 	for (size_t i = shares.batch.begin; i < shares.batch.end; i++) {

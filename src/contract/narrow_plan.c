@@ -102,7 +102,8 @@ find_vectors(struct lend_plan *plan)
 	    m->dim[narrow->line].extent < lanes)
 		return false;
 	if (narrow->sums)
-		return plan->n->total <= MOST_COLUMNS_SUMS && k->count && k->dim[0].stride[OPERAND_A] == 1 &&
+		return plan->n->total <= MOST_COLUMNS_SUMS && k->count &&
+		       k->dim[0].stride[OPERAND_A] == 1 &&
 		       k->dim[0].extent >= lanes;
 	return m->dim[narrow->along].extent >= lanes;
 }
