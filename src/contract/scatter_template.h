@@ -268,20 +268,21 @@ NAME(by_rows)(size_t m, size_t n, const int64_t *row, const int64_t *col,
 
 #ifdef STREAM_VECTOR
 /*
- * The length of the runs of rows if columns go on where they end, so that all
- * columns of a run are one strip of C; else 0.  Runs that are no multiple of a
- * line are stored past the caches that way.
+ * The length of the runs of rows, if most columns go on where they end: the
+ * columns of a run are then a few strips of C, else 0.  Runs that are no
+ * multiple of a line are stored past the caches that way.
  */
 static size_t
 NAME(strip)(size_t m, size_t n, const int64_t *row, const int64_t *col)
 {
-	size_t run = pack_run(row, m);
+	size_t run = pack_run(row, m), breaks = 0;
 
 	if (m % run != 0)
 		return 0;
 	for (size_t j = 1; j < n; j++)
-		if (pack_gap(col[j - 1], col[j]) != run)
-			return 0;
+		breaks += pack_gap(col[j - 1], col[j]) != run;
+	if (2 * breaks >= n)
+		return 0;
 	for (size_t i = run; i < m; i += run)
 		if (pack_run(row + i, m - i) != run)
 			return 0;
@@ -309,17 +310,38 @@ NAME(stream_strip)(REAL *c, const REAL *strip, size_t n)
 		c[i] = strip[i];
 }
 
+/*
+ * Columns of `run` elements, one behind the other.  Whole vectors: what is too
+ * much of one column is overwritten by the next, or is behind the strip.
+ */
+INLINE void
+NAME(gather_strip)(const REAL *tile, size_t run, size_t n, REAL *strip)
+{
+	for (size_t j = 0; j + 1 < n; j++, tile += MR, strip += run)
+		for (size_t i = 0; i < run; i += LANES)
+			*(NAME(vec_c) *)(strip + i) =
+				*(const NAME(vec_c) *)(tile + i);
+	/* Behind the tile there may be nothing. */
+	for (size_t i = 0; i < run; i++)
+		strip[i] = tile[i];
+}
+
 static void
 NAME(stream_strips)(size_t m, size_t n, const REAL *tile, REAL *c,
 		    const int64_t *row, const int64_t *col, size_t run)
 {
-	REAL strip[NAME(mr) * NR] __attribute__((aligned(LINE_BYTES)));
+	REAL strip[NAME(mr) * NR + LANES] __attribute__((aligned(LINE_BYTES)));
 
-	for (size_t i = 0; i < m; i += run) {
-		for (size_t j = 0; j < n; j++)
-			NAME(move)((NAME(elem) *)strip + j * run,
-				   (const NAME(elem) *)tile + j * MR + i, run);
-		NAME(stream_strip)(c + (row[i] + col[0]), strip, n * run);
+	for (size_t j = 0, end; j < n; j = end) {
+		end = j + 1;
+		while (end < n && pack_gap(col[end - 1], col[end]) == run)
+			end++;
+		for (size_t i = 0; i < m; i += run) {
+			NAME(gather_strip)(tile + j * MR + i, run, end - j,
+					   strip);
+			NAME(stream_strip)(c + (row[i] + col[j]), strip,
+					   (end - j) * run);
+		}
 	}
 }
 #endif

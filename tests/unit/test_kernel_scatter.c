@@ -87,11 +87,17 @@ START_TEST(scatter_along_columns)
 }
 END_TEST
 
-/* Runs of `run` rows, far apart, on which the columns go on. */
+#define GAP 5
+
+/*
+ * Runs of `run` rows, far apart, on which the columns go on, but for a gap
+ * before column `broken`.
+ */
 static void
-check_strips(size_t run, size_t m, size_t n, size_t shift)
+check_strips(size_t run, size_t m, size_t n, size_t shift, size_t broken)
 {
-	size_t apart = run * n + 5, size = m / run * apart + shift + 16;
+	size_t apart = run * n + GAP + 5;
+	size_t size = m / run * apart + shift + 16;
 	int64_t row[MOST_MR], col[MOST_NR];
 	void *tile = tile_elements(kernel->mr * kernel->nr, whole_number);
 	void *c = tile_elements(size, NULL);
@@ -100,7 +106,7 @@ check_strips(size_t run, size_t m, size_t n, size_t shift)
 	for (size_t i = 0; i < m; i++)
 		row[i] = (int64_t)(i / run * apart + i % run);
 	for (size_t j = 0; j < n; j++)
-		col[j] = (int64_t)(j * run + shift);
+		col[j] = (int64_t)(j * run + shift + (j < broken ? 0 : GAP));
 	for (size_t i = 0; i < size; i++)
 		tile_put(c, i, -0.5);
 	kernel->scatter(m, n, tile, c, row, col, KERNEL_STREAM, 0);
@@ -114,8 +120,8 @@ check_strips(size_t run, size_t m, size_t n, size_t shift)
 	for (size_t i = 0; i < size; i++)
 		wrong += tile_get(c, i) != -0.5;
 	ck_assert_msg(wrong == 0, "%s, %zu bytes, runs of %zu in %zu x %zu, "
-		      "shift %zu: %zu wrong", kernel->name, kernel->bytes,
-		      run, m, n, shift, wrong);
+		      "shift %zu, broken at %zu: %zu wrong", kernel->name,
+		      kernel->bytes, run, m, n, shift, broken, wrong);
 	free(tile);
 	free(c);
 }
@@ -126,7 +132,8 @@ START_TEST(strips_are_streamed_whole)
 	for (size_t run = 1; run <= kernel->mr; run++)
 		for (size_t m = run; m <= kernel->mr; m += run)
 			for (size_t n = 1; n <= kernel->nr; n++)
-				check_strips(run, m, n, (run + m + n) % 17);
+				check_strips(run, m, n, (run + m + n) % 17,
+					     (run + m) % (n + 1));
 }
 END_TEST
 
