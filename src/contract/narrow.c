@@ -158,6 +158,22 @@ unit_rows(const struct job *job, const struct unit *unit, const char *next)
 				    job->task->beta.re);
 }
 
+/*
+ * Offsets of a group of rows: where the line ends, its last row stands in for
+ * those that there are not.
+ */
+static const int64_t *
+group_rows(const struct job *job, size_t i, size_t rows, int64_t *clamped)
+{
+	size_t group = job->kernel->narrow_group;
+
+	if (i + group <= rows)
+		return job->row_a + i;
+	for (size_t r = 0; r < group; r++)
+		clamped[r] = job->row_a[size_min(i + r, rows - 1)];
+	return clamped;
+}
+
 static void
 unit_sums(const struct job *job, const struct unit *unit)
 {
@@ -165,13 +181,17 @@ unit_sums(const struct job *job, const struct unit *unit)
 	size_t bytes = kernel->bytes, lanes = kernel->lanes;
 	size_t panel = job->k * kernel->narrow_nr * bytes;
 
-	for (size_t i = 0; i < unit->rows; i += kernel->narrow_group)
+	for (size_t i = 0; i < unit->rows; i += kernel->narrow_group) {
+		int64_t clamped[KERNEL_MOST_LANES];
+		const int64_t *row = group_rows(job, i, unit->rows, clamped);
+
 		for (size_t t = 0; t < job->tiles; t++)
-			kernel->narrow_sums(job->k, unit->a, job->row_a + i,
-				job->col_a, job->b + t * panel,
+			kernel->narrow_sums(job->k, unit->a, row, job->col_a,
+				job->b + t * panel,
 				job->tile + (i * job->width +
 					     t * kernel->narrow_nr) * bytes,
 				job->width);
+	}
 	for (size_t j = 0; j < job->n; j += lanes)
 		kernel->narrow_turn(unit->rows, job->tile + j * bytes,
 				    job->width, 0, size_min(lanes, job->n - j),
