@@ -74,11 +74,12 @@ LEND_API uint64_t
 lend_arena_key(const lend_arena *arena);
 
 /*
- * Releases all idle storage, on every thread's slot and of every idle team
- * set, to the operating system.  Loans that are out are untouched.  Several
- * may run at once.
+ * Releases all idle storage, on every thread's slot, of every idle team set,
+ * and all idle buffers, to the operating system.  Loans that are out are
+ * untouched.  Several may run at once.
  * Errors: -EINVAL (null), -ENOTSUP (the system refuses membarrier, which it
- * granted when the arena was made: worker slots are left alone).
+ * granted when the arena was made: worker slots and threads' caches of buffers
+ * are left alone).
  */
 LEND_API int
 lend_arena_trim(lend_arena *arena);
@@ -93,7 +94,7 @@ enum lend_protocol {
  * What an arena holds and lends.  The byte counts are exact whenever no loan
  * is out; while one is, a worker slot counts at the capacity that it had when
  * its checkout returned.  leased_bytes <= retained_bytes and panel_bytes <=
- * retained_bytes hold in every snapshot.
+ * retained_bytes hold in every snapshot, and for buffer_bytes the same.
  */
 struct lend_stats {
 	size_t retained_bytes;	/* capacity, idle or lent */
@@ -112,12 +113,15 @@ struct lend_stats {
 	uint64_t key;
 	enum lend_protocol protocol;
 	const char *backend;	/* "jemalloc" or "mmap"; static storage */
-	uint64_t reserved[8];	/* 0: room for counters to come */
+	size_t buffer_bytes;	/* capacity of plain buffers alone */
+	size_t buffers_idle;	/* plain buffers not lent */
+	size_t buffers_out;
+	uint64_t reserved[5];	/* 0: room for counters to come */
 };
 
 /*
  * Writes a snapshot to *stats.  Takes no lock, stops nobody; the cost grows
- * with the number of slots and sets.
+ * with the number of slots, sets and buffers.
  * Errors: -EINVAL (null).
  */
 LEND_API int
@@ -148,7 +152,8 @@ lend_arena_stats_json(const lend_arena *arena, char *text, size_t size);
 enum lend_buffer {
 	LEND_BUFFER_A,
 	LEND_BUFFER_TILE,
-	LEND_BUFFER_PANEL
+	LEND_BUFFER_PANEL,
+	LEND_BUFFER_PLAIN	/* a buffer loan's, see buffer.h */
 };
 
 /* One growth of a page buffer that the arena keeps. */

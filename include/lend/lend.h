@@ -4,6 +4,7 @@
 #define LEND_LEND_H
 
 #include <lend/arena.h>
+#include <lend/buffer.h>
 #include <lend/conf.h>
 #include <lend/exec.h>
 #include <lend/request.h>

@@ -20,6 +20,9 @@ static struct once once;
 /* Where in its page the first slot and the first set begin. */
 #define SLOT_LEAD 1024
 #define SET_LEAD 2048
+/* The first buffer and the first cache. */
+#define BUFFER_LEAD 3072
+#define CACHE_LEAD 2048
 
 /* Keys begin at 1: 0 is nobody's. */
 static _Atomic(uint64_t) last_key;
@@ -62,6 +65,7 @@ configure(struct lend_arena *arena, const struct lend_arena_options *options)
 	arena->limit = options->limit ? options->limit : lend__conf.limit;
 	arena->trace = options->trace || lend__conf.trace;
 	arena->hugetlb = options->hugetlb || lend__conf.hugetlb;
+	arena->buffer_cache = lend__conf.buffer_cache;
 	arena->fast = lend__membarrier;
 	/* Relaxed: nobody knows the arena yet.  Not fast: one for ever. */
 	store_relaxed(&arena->trimmers, arena->fast ? 0 : 1);
@@ -84,6 +88,9 @@ init_registries(struct lend_arena *arena)
 	registry_init(&arena->sets, sizeof(struct team_set), SET_LEAD);
 	registry_init(&arena->privates, sizeof(struct private_loan), 0);
 	registry_init(&arena->records, sizeof(struct record), 0);
+	registry_init(&arena->buffers, sizeof(struct buffer), BUFFER_LEAD);
+	registry_init(&arena->caches, sizeof(struct slot), CACHE_LEAD);
+	registry_init(&arena->magazines, sizeof(struct magazine_place), 0);
 }
 
 static int

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "arena/buffer.h"
 #include "arena/directory.h"
 #include "arena/gate.h"
 #include "arena/loan.h"
@@ -28,7 +29,7 @@ any_loan_out(struct lend_arena *arena)
 		if (number_is_out(load_relaxed(&set->number)))
 			return true;
 	}
-	return private_any_out(arena);
+	return buffers_any_out(arena) || private_any_out(arena);
 }
 
 /* Nobody finds the arena any more, unless a loan of it is out. */
@@ -57,6 +58,7 @@ release_storage(struct lend_arena *arena)
 		team_set_empty(registry_at(&arena->sets, i), &storage);
 		team_storage_release(arena, &storage);
 	}
+	buffers_fini(arena);
 	registry_fini(&arena->slots);
 	registry_fini(&arena->bufs);
 	registry_fini(&arena->sets);

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "arena/buffer.h"
 #include "arena/directory.h"
 #include "arena/ending.h"
 #include "arena/gate.h"
@@ -154,6 +155,7 @@ rebuild_arena(struct lend_arena *arena)
 	rebuild_slots(arena);
 	rebuild_sets(arena);
 	rebuild_privates(arena);
+	buffers_rebuild(arena);
 }
 
 static void

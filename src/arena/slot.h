@@ -84,6 +84,7 @@ struct slot {
 	/* Below: the owner's alone, while there is one. */
 	struct bufs *lent;		/* with a flag: buffers of the loan */
 	uint32_t nested;		/* private loans of the thread here */
+	struct slot *cache;		/* of buffers, or null: buffer_cache.h */
 	_Alignas(FALSE_SHARING) char end[];
 };
 

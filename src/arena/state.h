@@ -7,6 +7,9 @@
  *                 \-- bufs: the three buffers, taken and put as one
  *     sets      registry of team sets
  *     privates  registry of re-entrant worker loans, outside the accounts
+ *     buffers   registry of plain buffers
+ *     caches    registry of threads' caches of idle ones, one per slot
+ *                 \-- magazines: what a cache holds, taken and put as one
  *     records   registry of trace records
  *     stacks    of those that are idle or spare
  *
@@ -22,6 +25,7 @@
 
 #include <lend/arena.h>
 
+#include "arena/buffer_cache.h"
 #include "arena/bufs.h"
 #include "arena/loan.h"
 #include "base/atomic.h"
@@ -68,10 +72,17 @@ struct record {
 	char pad[8];
 };
 
+/* A magazine is a page of its own; this is what a stack can hold of it. */
+struct magazine_place {
+	struct node node;
+	struct magazine *magazine;	/* constant */
+};
+
 _Static_assert(sizeof(struct bufs) == 64, "a power of two");
 _Static_assert(sizeof(struct team_set) == 128, "a power of two");
 _Static_assert(sizeof(struct private_loan) == 128, "a power of two");
 _Static_assert(sizeof(struct record) == 32, "a power of two");
+_Static_assert(sizeof(struct magazine_place) == 16, "a power of two");
 
 #define ARENA_NAME_BYTES 32
 
@@ -84,6 +95,7 @@ struct lend_arena {
 	bool trace;			/* constant */
 	bool hugetlb;			/* constant */
 	size_t limit;			/* constant: 0: none */
+	size_t buffer_cache;		/* constant: bytes, of each thread */
 	char name[ARENA_NAME_BYTES];	/* constant */
 
 	struct registry slots;
@@ -91,6 +103,9 @@ struct lend_arena {
 	struct registry sets;
 	struct registry privates;
 	struct registry records;
+	struct registry buffers;
+	struct registry caches;
+	struct registry magazines;
 
 	struct stack idle_slots;	/* without an owner, to be adopted */
 	struct stack spare_bufs;	/* empty descriptors */
@@ -99,6 +114,9 @@ struct lend_arena {
 	struct stack idle_privates;
 	struct stack taken_records;	/* free for use again */
 	struct stack records_out;	/* recorded, newest first */
+	struct stack spare_magazines;	/* empty */
+	struct stack spare_buffers;	/* without storage */
+	struct stack idle_buffers[BUFFER_CLASSES];
 
 	/* Under a limit: what growth has reserved, never above it. */
 	_Alignas(FALSE_SHARING) _Atomic(size_t) reserved;

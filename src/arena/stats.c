@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arena/buffer.h"
 #include "arena/directory.h"
 #include "arena/loan.h"
 #include "arena/slot.h"
@@ -62,6 +63,26 @@ add_sets(const struct lend_arena *arena, struct lend_stats *stats)
 	}
 }
 
+static void
+add_buffers(const struct lend_arena *arena, struct lend_stats *stats)
+{
+	uint32_t buffers = registry_count(&arena->buffers);
+
+	for (uint32_t i = 0; i < buffers; i++) {
+		const struct buffer *buffer = registry_at(&arena->buffers, i);
+		size_t bytes = buf_bytes(&buffer->buf);
+
+		stats->buffer_bytes += bytes;
+		stats->retained_bytes += bytes;
+		if (buffer_is_out(buffer)) {
+			stats->leased_bytes += bytes;
+			stats->buffers_out++;
+		} else {
+			stats->buffers_idle += bytes != 0;
+		}
+	}
+}
+
 /*
  * The sums are not taken at one moment: what moved from one slot to another
  * meanwhile may be in them twice.  Under a limit that is known to be so when
@@ -77,6 +98,8 @@ clamp(const struct lend_arena *arena, struct lend_stats *stats)
 				       stats->retained_bytes);
 	stats->panel_bytes = size_min(stats->panel_bytes,
 				      stats->retained_bytes);
+	stats->buffer_bytes = size_min(stats->buffer_bytes,
+				       stats->retained_bytes);
 }
 
 int
@@ -87,6 +110,7 @@ lend_arena_stats(const lend_arena *arena, struct lend_stats *stats)
 	memset(stats, 0, sizeof(*stats));
 	add_slots(arena, stats);
 	add_sets(arena, stats);
+	add_buffers(arena, stats);
 	clamp(arena, stats);
 	stats->limit_bytes = arena->limit;
 	stats->growths = load_relaxed(&arena->growths);
@@ -137,6 +161,13 @@ lend_arena_huge_bytes(const lend_arena *arena, size_t *bytes)
 			error = add_huge(&set->scatter, &sum);
 		if (!error)
 			error = add_huge(&set->barrier, &sum);
+		if (error)
+			return error;
+	}
+	for (uint32_t i = 0; i < registry_count(&arena->buffers); i++) {
+		const struct buffer *buffer = registry_at(&arena->buffers, i);
+
+		error = add_huge(&buffer->buf, &sum);
 		if (error)
 			return error;
 	}
@@ -229,6 +260,9 @@ append_stats(struct text *text, const struct lend_stats *stats)
 	append(text, ",\"slots_idle\":%zu,\"slots_out\":%zu"
 	       ",\"sets_idle\":%zu,\"sets_out\":%zu", stats->slots_idle,
 	       stats->slots_out, stats->sets_idle, stats->sets_out);
+	append(text, ",\"buffer_bytes\":%zu,\"buffers_idle\":%zu"
+	       ",\"buffers_out\":%zu", stats->buffer_bytes,
+	       stats->buffers_idle, stats->buffers_out);
 	append(text, ",\"growths\":%llu,\"reentrant\":%llu"
 	       ",\"abandoned\":%llu,\"adopted\":%llu,\"trims\":%llu",
 	       (unsigned long long)stats->growths,

@@ -68,6 +68,7 @@ thread_end(void *unused)
 		settle_slots(&ended);
 	lend__thread.length = 0;
 	lend__thread.table = over;
+	lend__thread.cache_key = 0;
 	if (ended.length)
 		pages_free(ended.table, ended.length * sizeof(*ended.table));
 	gate_leave();

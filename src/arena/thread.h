@@ -38,6 +38,9 @@ struct thread {
 	struct thread_entry *table;
 	size_t length;		/* entries */
 	struct cells_credit credit; /* team.c: after a lost race */
+	/* buffer.c: where the last buffer went, so that no look-up is needed. */
+	uint64_t cache_key;	/* of the arena; 0: none */
+	struct slot *cache;	/* in that arena */
 };
 
 extern _Thread_local struct thread lend__thread

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "arena/buffer.h"
 #include "arena/gate.h"
 #include "arena/growth.h"
 #include "arena/slot.h"
@@ -37,6 +38,8 @@ trim_slots(struct lend_arena *arena)
 		bufs_release(arena, bufs);
 		stack_push(&arena->spare_bufs, &bufs->node);
 	}
+	if (!error)
+		buffers_trim_caches(arena);
 	slot_trim_end(&arena->trimmers);
 	return error;
 }
@@ -68,6 +71,7 @@ trim(struct lend_arena *arena)
 {
 	count(&arena->trims);
 	trim_sets(arena);
+	buffers_trim_lists(arena);
 	return trim_slots(arena);
 }
 

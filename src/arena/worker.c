@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "arena/buffer.h"
 #include "arena/gate.h"
 #include "arena/growth.h"
 #include "arena/loan.h"
@@ -128,6 +129,7 @@ worker_slot_leave(struct lend_arena *arena, struct slot *slot)
 	if (slot->nested)
 		private_abandon(arena, thread_self());
 	slot->nested = 0;
+	buffers_leave(arena, slot);
 	/* Relaxed: published by the push. */
 	store_relaxed(&slot->loan.owner, NULL);
 	stack_push(&arena->idle_slots, &slot->loan.node);

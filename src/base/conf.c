@@ -7,6 +7,9 @@
 
 #include "base/os.h"
 
+/* The default: a handful of large intermediates. */
+#define BUFFER_CACHE ((size_t)64 << 20)
+
 /* A piece of the text, not terminated. */
 struct span {
 	const char *text;
@@ -86,6 +89,8 @@ set(struct conf *conf, struct span key, struct span value)
 		return parse_word(value, conf->backend, sizeof(conf->backend));
 	if (span_is(key, "kernel"))
 		return parse_word(value, conf->kernel, sizeof(conf->kernel));
+	if (span_is(key, "buffer_cache"))
+		return parse_size(value, &conf->buffer_cache);
 	if (span_is(key, "limit"))
 		return parse_size(value, &conf->limit);
 	if (span_is(key, "trace"))
@@ -135,6 +140,7 @@ void
 conf_parse(struct conf *conf, const char *text)
 {
 	memset(conf, 0, sizeof(*conf));
+	conf->buffer_cache = BUFFER_CACHE;
 	conf->membarrier = true;
 	conf->fork = true;
 	while (text && *text) {

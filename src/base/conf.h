@@ -16,6 +16,7 @@
 struct conf {
 	char backend[16];	/* "jemalloc", "mmap"; empty: the best one */
 	char kernel[16];	/* for contractions; empty: the best one */
+	size_t buffer_cache;	/* bytes of idle buffers that a thread keeps */
 	size_t limit;		/* default ceiling of an arena, 0: none */
 	bool trace;		/* default of an arena's tracing */
 	bool hugetlb;		/* default of reserved huge pages */

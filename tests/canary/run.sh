@@ -55,7 +55,7 @@ must_be_silent() {
 	fi
 }
 
-# Where use_after_return.c writes too late: "worker" or "panel".
+# Where use_after_return.c writes too late: "worker", "panel", "buffer".
 late_write() {
 	source=tests/canary/use_after_return.c
 	echo "use_after_return.c:$(grep -n "HERE: $1" "$srcdir/$source" |
@@ -84,6 +84,8 @@ address)
 		"$CANARIES/use_after_return" worker
 	must_report "$use$(late_write panel)" \
 		"$CANARIES/use_after_return" panel
+	must_report "$use$(late_write buffer)" \
+		"$CANARIES/use_after_return" buffer
 	must_be_silent "$CANARIES/use_after_return" right
 	must_report 'LeakSanitizer: detected memory leaks .*leak\.c' \
 		"$CANARIES/leak" wrong
@@ -95,6 +97,8 @@ valgrind)
 		under_valgrind "$CANARIES/use_after_return" worker
 	must_report "$use$(late_write panel)" \
 		under_valgrind "$CANARIES/use_after_return" panel
+	must_report "$use$(late_write buffer)" \
+		under_valgrind "$CANARIES/use_after_return" buffer
 	must_be_silent under_valgrind "$CANARIES/use_after_return" right
 	must_report 'definitely lost .*leak\.c' \
 		under_valgrind "$CANARIES/leak" wrong

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: use_after_return worker|panel|right
+ * usage: use_after_return worker|panel|buffer|right
  *
  * A program that writes to what it has returned.  AddressSanitizer and
  * valgrind must report it at the program's own line, a marked one,
@@ -48,6 +48,23 @@ use_panel(lend_arena *arena, bool late)
 	return 0;
 }
 
+static int
+use_buffer(lend_arena *arena, bool late)
+{
+	volatile char *buffer;
+	void *start;
+
+	if (lend_buffer_borrow(arena, req.a_bytes, &start))
+		return 2;
+	buffer = start;
+	*buffer = 1;
+	if (lend_buffer_return(start))
+		return 2;
+	if (late)
+		*buffer = 2;	/* HERE: buffer */
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -57,7 +74,8 @@ main(int argc, char **argv)
 	if (lend_arena_create(&arena, NULL))
 		return 2;
 	if (use_worker(arena, !strcmp(kind, "worker")) ||
-	    use_panel(arena, !strcmp(kind, "panel")))
+	    use_panel(arena, !strcmp(kind, "panel")) ||
+	    use_buffer(arena, !strcmp(kind, "buffer")))
 		return 2;
 	return lend_arena_destroy(arena) ? 2 : 0;
 }

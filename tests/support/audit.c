@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arena/buffer.h"
 #include "arena/directory.h"
 #include "arena/loan.h"
 #include "arena/slot.h"
@@ -190,6 +191,111 @@ audit_sets(struct audit *audit, lend_arena *arena)
 	return resized;
 }
 
+/* Marks what a magazine holds; how many that are. */
+static uint32_t
+mark_magazine(struct audit *audit, const struct magazine *magazine,
+	      struct marks *marks)
+{
+	uint32_t buffers = 0;
+	size_t bytes = 0;
+
+	for (uint32_t c = 0; c < BUFFER_CLASSES; c++) {
+		const struct buffer *buffer = magazine->top[c];
+
+		for (; buffer; buffer = buffer->next) {
+			if (!mark(marks, buffer->node.index)) {
+				blame(audit, false, "a buffer twice cached");
+				return buffers;
+			}
+			blame(audit, buffer->class == c, "a cached class");
+			bytes += buf_bytes(&buffer->buf);
+			buffers++;
+		}
+	}
+	blame(audit, magazine->bytes == bytes, "a magazine's bytes");
+	return buffers;
+}
+
+/* All that are cached.  Magazines are spare, and empty, or in one cache. */
+static uint32_t
+audit_caches(struct audit *audit, lend_arena *arena, struct marks *cached)
+{
+	struct marks marks = { { 0 } };
+	struct node *spare = NULL;
+	uint32_t found, buffers = 0;
+
+	found = mark_stack(audit, &arena->spare_magazines, &arena->magazines,
+			   &marks);
+	while ((spare = below(&arena->spare_magazines, &arena->magazines,
+			      spare)))
+		blame(audit, ((struct magazine_place *)spare)->
+		      magazine->bytes == 0, "a spare magazine with buffers");
+	for (uint32_t i = 0; i < registry_count(&arena->caches); i++) {
+		struct slot *cache = registry_at(&arena->caches, i);
+		struct magazine *magazine =
+			(struct magazine *)load_relaxed(&cache->bufs);
+
+		blame(audit, !loan_is_out(&cache->loan), "a cache in use");
+		blame(audit, load_relaxed(&cache->bytes) == 0,
+		      "a cache's bytes");
+		if (!magazine)
+			continue;
+		blame(audit, mark(&marks, magazine->held.node.index),
+		      "a magazine in two places");
+		blame(audit, magazine->bytes <= arena->buffer_cache,
+		      "a cache beyond its bound");
+		buffers += mark_magazine(audit, magazine, cached);
+		found++;
+	}
+	blame(audit, found == registry_count(&arena->magazines),
+	      "a magazine is lost");
+	return buffers;
+}
+
+/* One with storage: the map must lead to it. */
+static void
+audit_mapped(struct audit *audit, const struct buffer *buffer)
+{
+	map_word *word = load_relaxed(&buffer->word);
+
+	blame(audit, word && map_find(buf_start(&buffer->buf)) == word,
+	      "a buffer's place in the map");
+	blame(audit, word && (load_relaxed(word) & ~WORD_OUT) ==
+	      word_of(buffer, buffer->class), "a buffer's word");
+}
+
+static void
+audit_buffers(struct audit *audit, lend_arena *arena)
+{
+	struct marks marks = { { 0 } };
+	struct node *spare = NULL;
+	uint32_t all = registry_count(&arena->buffers), found;
+
+	found = mark_stack(audit, &arena->spare_buffers, &arena->buffers,
+			   &marks);
+	while ((spare = below(&arena->spare_buffers, &arena->buffers, spare)))
+		blame(audit, buf_bytes(&((struct buffer *)spare)->buf) == 0,
+		      "a spare buffer with storage");
+	for (uint32_t c = 0; c < BUFFER_CLASSES; c++)
+		found += mark_stack(audit, &arena->idle_buffers[c],
+				    &arena->buffers, &marks);
+	found += audit_caches(audit, arena, &marks);
+	for (uint32_t i = 0; i < all; i++) {
+		const struct buffer *buffer = registry_at(&arena->buffers, i);
+		size_t bytes = buf_bytes(&buffer->buf);
+
+		if (bytes)
+			audit_mapped(audit, buffer);
+		audit->retained += bytes;
+		audit->buffers += bytes;
+		if (!bytes || !buffer_is_out(buffer))
+			continue;
+		blame(audit, mark(&marks, i), "a buffer lent and idle");
+		found++;
+	}
+	blame(audit, found == all, "a buffer is lost");
+}
+
 static void
 audit_privates(struct audit *audit, lend_arena *arena)
 {
@@ -258,15 +364,17 @@ audit_arena(lend_arena *arena)
 	audit_records(&audit, arena);
 	resized = audit_sets(&audit, arena);
 	resized |= scratch_resized(arena);
+	audit_buffers(&audit, arena);
 	audit_privates(&audit, arena);
 	(void)lend_arena_stats(arena, &stats);
 	blame(&audit, resized || stats.retained_bytes == audit.retained,
 	      "retained bytes");
 	blame(&audit, stats.panel_bytes == audit.panels, "panel bytes");
+	blame(&audit, stats.buffer_bytes == audit.buffers, "buffer bytes");
 	blame(&audit, stats.leased_bytes <= stats.retained_bytes,
 	      "leased above retained");
 	blame(&audit, stats.slots_out || stats.sets_out ||
-	      stats.leased_bytes == 0, "leased without a loan");
+	      stats.buffers_out || stats.leased_bytes == 0, "leased without a loan");
 	blame(&audit, arena->limit == 0 || (audit.retained <= arena->limit &&
 	      load_relaxed(&arena->reserved) == audit.retained), "limit");
 	return audit;
@@ -286,12 +394,25 @@ audit_process(void)
 			audit = audit_arena(arena);
 		sum.retained += audit.retained;
 		sum.panels += audit.panels;
+		sum.buffers += audit.buffers;
 		sum.privates += audit.privates;
 		sum.lost_records += audit.lost_records;
 		blame(&sum, !audit.wrong, audit.wrong);
 	}
 	reclaim_read_end();
 	return sum;
+}
+
+/* The leaves of the map of buffers, which stay as well. */
+static size_t
+map_pages(void)
+{
+	size_t pages = 0;
+
+	for (size_t i = 0; i < (size_t)1 << MAP_ROOT_BITS; i++)
+		if (load_relaxed(&buffer_map__root[i]))
+			pages += sizeof(map_word) << MAP_LEAF_BITS;
+	return pages;
 }
 
 /* See sync/registry.h: chunks of one page, two pages, four... */
@@ -305,7 +426,7 @@ audit_directory_pages(void)
 		there += chunk / PLACE_BYTES;
 		pages += chunk;
 	}
-	return pages;
+	return pages + map_pages();
 }
 
 size_t

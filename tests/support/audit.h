@@ -16,12 +16,14 @@
 struct audit {
 	size_t retained;	/* capacity of the kept buffers, in bytes */
 	size_t panels;		/* the team panels' part of it */
+	size_t buffers;		/* the plain buffers' part of it */
 	size_t privates;	/* capacity of re-entrant loans */
 	size_t lost_records;	/* of a trace: on no stack */
 	/*
 	 * Null, or which of these does not hold:
 	 *   - every object is in one place: on one of its stacks, lent, or
-	 *     owned by a thread; buffers are spare or in one slot;
+	 *     owned by a thread; buffers are spare or in one slot; plain
+	 *     buffers are in one cache at most, and where the map says;
 	 *   - what is spare has no storage;
 	 *   - a slot or set accounts for what it has, and the statistics for
 	 *     the sums above, but for scatter that was resized in a loan that
@@ -40,7 +42,10 @@ struct audit audit_arena(lend_arena *arena);
  */
 struct audit audit_process(void);
 
-/* Bytes of bookkeeping that stay: of the directory, of the calling thread. */
+/*
+ * Bytes of bookkeeping that stay: of the directory and the map of buffers, of
+ * the calling thread.
+ */
 size_t audit_directory_pages(void);
 size_t audit_thread_pages(void);
 

@@ -95,6 +95,9 @@ stats_same_but_trims(const struct lend_stats *a, const struct lend_stats *b)
 	ck_assert_uint_eq(a->slots_out, b->slots_out);
 	ck_assert_uint_eq(a->sets_idle, b->sets_idle);
 	ck_assert_uint_eq(a->sets_out, b->sets_out);
+	ck_assert_uint_eq(a->buffer_bytes, b->buffer_bytes);
+	ck_assert_uint_eq(a->buffers_idle, b->buffers_idle);
+	ck_assert_uint_eq(a->buffers_out, b->buffers_out);
 	ck_assert_uint_eq(a->growths, b->growths);
 	ck_assert_uint_eq(a->reentrant, b->reentrant);
 	ck_assert_uint_eq(a->abandoned, b->abandoned);
@@ -118,6 +121,7 @@ stats_settled(const lend_arena *arena)
 
 	ck_assert_uint_eq(stats.slots_out, 0);
 	ck_assert_uint_eq(stats.sets_out, 0);
+	ck_assert_uint_eq(stats.buffers_out, 0);
 	ck_assert_uint_eq(stats.leased_bytes, 0);
 	ck_assert_uint_eq(stats.retained_bytes, fault_counts().extent_bytes);
 }

@@ -68,6 +68,8 @@ step(struct play *play, const char *what, int result)
 		   s.limit_bytes);
 	write_down(play->transcript, "  slots %zu %zu sets %zu %zu\n",
 		   s.slots_idle, s.slots_out, s.sets_idle, s.sets_out);
+	write_down(play->transcript, "  buffers %zu %zu of %zu bytes\n",
+		   s.buffers_idle, s.buffers_out, s.buffer_bytes);
 	write_down(play->transcript, "  counts %llu %llu %llu %llu %llu\n",
 		   (unsigned long long)s.growths,
 		   (unsigned long long)s.reentrant,
@@ -123,6 +125,33 @@ play_team(struct play *play)
 	step(play, "trim", lend_arena_trim(arena));
 }
 
+static void
+play_buffers(struct play *play)
+{
+	lend_arena *arena = play->arena;
+	void *buffer = NULL, *other = NULL;
+	size_t bytes = 0;
+
+	step(play, "borrow", lend_buffer_borrow(arena, 50 * KIB, &buffer));
+	pattern_write(buffer, 50 * KIB, 3);
+	step(play, "other", lend_buffer_borrow(arena, 9 * KIB, &other));
+	step(play, "give back", lend_buffer_return(other));
+	step(play, "give back again", lend_buffer_return(other));
+	step(play, "less", lend_buffer_borrow(arena, 8 * KIB, &other));
+	step(play, "trim", lend_arena_trim(arena));
+	step(play, "destroy", lend_arena_destroy(arena));
+	step(play, "content", pattern_holds(buffer, 50 * KIB, 3));
+	step(play, "capacity", lend_buffer_capacity(buffer, &bytes));
+	step(play, "which is", (int)bytes);
+	step(play, "too much", lend_buffer_borrow(arena, SIZE_MAX, &other));
+	step(play, "give back", lend_buffer_return(other));
+	step(play, "give back", lend_buffer_return(buffer));
+	step(play, "trim", lend_arena_trim(arena));
+	step(play, "regrowth", lend_buffer_borrow(arena, 50 * KIB, &buffer));
+	step(play, "give back", lend_buffer_return(buffer));
+	step(play, "trim", lend_arena_trim(arena));
+}
+
 /* Together with the others, in the order that the barriers dictate. */
 static void *
 member_main(void *arg)
@@ -131,14 +160,17 @@ member_main(void *arg)
 	struct play *play = member->play;
 	size_t index = member->index;
 	struct lend_worker loan, nested;
+	void *buffer;
 	int *error = &play->error[index];
 
 	*error = lend_worker_checkout(play->arena, &large, &loan);
+	*error += lend_buffer_borrow(play->arena, 8 * KIB, &buffer);
 	pattern_write(loan.a, large.a_bytes, index);
 	meet(play);	/* all have one: the main thread looks */
 	meet(play);
 	*error += !pattern_holds(loan.a, large.a_bytes, index);
 	*error += lend_worker_return(play->arena, &loan);
+	*error += lend_buffer_return(buffer);
 	meet(play);	/* none has one: it trims */
 	meet(play);
 	*error += lend_worker_checkout(play->arena, &little, &loan);
@@ -201,6 +233,7 @@ play_all(struct transcript *transcript, size_t limit)
 		   lend_arena_create(&play.arena, &options));
 	play_worker(&play);
 	play_team(&play);
+	play_buffers(&play);
 	play_threads(&play);
 	play_threads(&play);
 	play_limit(&play);

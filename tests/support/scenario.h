@@ -19,7 +19,7 @@ struct transcript {
 
 /*
  * Plays it: worker loans, growth, nesting, trims before, during and after
- * loans, threads that come, go and are succeeded, teams, a limit.
+ * loans, threads that come, go and are succeeded, teams, plain buffers, a limit.
  */
 void scenario_play(struct transcript *transcript);
 

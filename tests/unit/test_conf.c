@@ -30,13 +30,16 @@ parse(struct conf *conf, const char *text)
 	return lines;
 }
 
-static const struct conf defaults = { .membarrier = true, .fork = true };
+static const struct conf defaults = {
+	.buffer_cache = (size_t)64 << 20, .membarrier = true, .fork = true
+};
 
 static void
 assert_conf(const struct conf *conf, const struct conf *want)
 {
 	ck_assert_str_eq(conf->backend, want->backend);
 	ck_assert_str_eq(conf->kernel, want->kernel);
+	ck_assert_uint_eq(conf->buffer_cache, want->buffer_cache);
 	ck_assert_uint_eq(conf->limit, want->limit);
 	ck_assert_int_eq(conf->trace, want->trace);
 	ck_assert_int_eq(conf->hugetlb, want->hugetlb);
@@ -100,6 +103,20 @@ START_TEST(each_flag_is_set)
 	assert_parsed("stats_print:false", &conf);
 	conf.stats_print = true;
 	assert_parsed("stats_print:true", &conf);
+}
+END_TEST
+
+/* The units are the limit's, below. */
+START_TEST(buffer_cache_is_a_size)
+{
+	struct conf conf = defaults;
+
+	conf.buffer_cache = 0;
+	assert_parsed("buffer_cache:0", &conf);
+	conf.buffer_cache = (size_t)3 << 20;
+	assert_parsed("buffer_cache:3M", &conf);
+	assert_refused("buffer_cache:", "buffer_cache");
+	assert_refused("buffer_cache:true", "true");
 }
 END_TEST
 
@@ -255,14 +272,15 @@ END_TEST
 START_TEST(all_at_once_and_the_last_one_wins)
 {
 	struct conf want = {
-		.backend = "mmap", .kernel = "avx2", .limit = 3072,
+		.backend = "mmap", .kernel = "avx2", .buffer_cache = 5,
+		.limit = 3072,
 		.trace = true,
 		.hugetlb = true, .stats_print = true,
 	};
 
-	assert_parsed("limit:1K,kernel:avx2,stats_print:true,backend:jemalloc,trace:true,"
-		      "hugetlb:true,membarrier:false,fork:false,limit:2K,"
-		      "backend:mmap,limit:3K", &want);
+	assert_parsed("buffer_cache:5,limit:1K,kernel:avx2,stats_print:true,"
+		      "backend:jemalloc,trace:true,hugetlb:true,"
+		      "membarrier:false,fork:false,limit:2K,backend:mmap,limit:3K", &want);
 }
 END_TEST
 
@@ -468,6 +486,7 @@ main(void)
 		return play(suite_role());
 	suite = suite_create("conf");
 	text = suite_case(suite, "text");
+	tcase_add_test(text, buffer_cache_is_a_size);
 	tcase_add_test(text, nothing_gives_the_defaults);
 	tcase_add_test(text, each_flag_is_set);
 	tcase_add_test(text, backend_is_a_word);

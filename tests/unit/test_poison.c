@@ -137,6 +137,25 @@ START_TEST(team_storage_is_guarded_after_its_return)
 }
 END_TEST
 
+START_TEST(a_plain_buffer_is_guarded_after_its_return)
+{
+	lend_arena *arena = arena_of(NULL);
+	void *buffer, *other;
+
+	ck_assert_int_eq(lend_buffer_borrow(arena, BYTES, &other), 0);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(lend_buffer_borrow(arena, BYTES, &buffer), 0);
+		ck_assert(may_touch_all(buffer, BYTES));
+		memset(buffer, 1, BYTES);
+		ck_assert_int_eq(lend_buffer_return(buffer), 0);
+		ck_assert(may_touch_none(buffer, BYTES));
+	}
+	ck_assert(may_touch_all(other, BYTES));
+	ck_assert_int_eq(lend_buffer_return(other), 0);
+	arena_end(arena);
+}
+END_TEST
+
 /* What grew during the loan is guarded as well. */
 START_TEST(a_scratch_that_grew_is_guarded)
 {
@@ -283,6 +302,7 @@ add_tests(TCase *guard)
 {
 	tcase_add_test(guard, a_worker_buffer_is_guarded_after_its_return);
 	tcase_add_test(guard, team_storage_is_guarded_after_its_return);
+	tcase_add_test(guard, a_plain_buffer_is_guarded_after_its_return);
 	tcase_add_test(guard, a_scratch_that_grew_is_guarded);
 	tcase_add_test(guard, growth_of_a_guarded_buffer_is_no_use);
 	tcase_add_test(guard, what_is_released_is_not_guarded_for_the_next);

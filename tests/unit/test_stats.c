@@ -73,7 +73,7 @@ assert_agree(const lend_arena *arena, const char *name)
 	size_t huge;
 
 	read_text(arena, text, &json);
-	ck_assert_uint_eq(json.n, 18);
+	ck_assert_uint_eq(json.n, 21);
 	assert_string(&json, "name", name);
 	assert_number(&json, "key", stats.key);
 	assert_number(&json, "retained_bytes", stats.retained_bytes);
@@ -84,6 +84,9 @@ assert_agree(const lend_arena *arena, const char *name)
 	assert_number(&json, "slots_out", stats.slots_out);
 	assert_number(&json, "sets_idle", stats.sets_idle);
 	assert_number(&json, "sets_out", stats.sets_out);
+	assert_number(&json, "buffer_bytes", stats.buffer_bytes);
+	assert_number(&json, "buffers_idle", stats.buffers_idle);
+	assert_number(&json, "buffers_out", stats.buffers_out);
 	assert_number(&json, "growths", stats.growths);
 	assert_number(&json, "reentrant", stats.reentrant);
 	assert_number(&json, "abandoned", stats.abandoned);
