@@ -38,7 +38,7 @@ buffer_is_out(const struct buffer *buffer)
 static inline void
 list_put(struct lend_arena *arena, struct buffer *buffer)
 {
-	stack_push(&arena->idle_buffers[buffer->class], &buffer->node);
+	stack_push(&arena->idle_buffers[buffer_class_of(buffer)], &buffer->node);
 }
 
 static inline struct buffer *

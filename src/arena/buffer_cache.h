@@ -49,8 +49,8 @@ struct buffer {
 	struct buffer *next;		/* the magazine's holder's */
 	struct lend_arena *arena;	/* constant once it has had storage */
 	_Atomic(void *) taker;		/* thread that borrowed it, for fork */
-	uint32_t class;			/* changes without storage alone */
-	char pad[4];
+	uint64_t out;			/* its word when out; constant while */
+					/* it has storage */
 };
 
 /*
@@ -58,13 +58,19 @@ struct buffer {
  * fields the node alone is used, to name the magazine's place.
  */
 struct magazine {
-	struct bufs held;
+	struct bufs held;		/* see slot.h */
 	size_t bytes;			/* of all that is in it */
 	struct buffer *top[BUFFER_CLASSES];
 };
 
 _Static_assert(sizeof(struct buffer) == 64, "a power of two");
 _Static_assert(sizeof(struct magazine) <= 4096, "a page");
+
+static inline uint32_t
+buffer_class_of(const struct buffer *buffer)
+{
+	return word_class(buffer->out);
+}
 
 /* The model looks whether its holder is alone. */
 #ifndef MAGAZINE_IN_HAND
@@ -76,6 +82,24 @@ static inline struct magazine *
 cache_begin(struct slot *cache, _Atomic(uint32_t) *trimmers)
 {
 	return (struct magazine *)slot_checkout(cache, trimmers);
+}
+
+/*
+ * Owner, the short form, where nothing is in the way: null if a trimmer is
+ * about or there is no magazine.  It ends by cache_end_in_place in any case.
+ */
+static inline struct magazine *
+cache_begin_in_place(struct slot *cache, _Atomic(uint32_t) *trimmers)
+{
+	if (unlikely(!slot_begin(cache, trimmers)))
+		return NULL;
+	return (struct magazine *)slot_in_place(cache);
+}
+
+static inline void
+cache_end_in_place(struct slot *cache)
+{
+	SLOT_UNBUSY(cache);
 }
 
 /* Owner: ends.  `magazine` is the one that it began with, or null. */

@@ -24,12 +24,13 @@ static inline uint32_t
 buffer_class(size_t bytes)
 {
 	size_t last = (bytes - 1) >> BUFFER_PAGE_BITS;
-	uint32_t log;
+	uint32_t shift;
 
 	if (last < 4)
 		return (uint32_t)last;
-	log = 63 - (uint32_t)__builtin_clzll(last);
-	return (log - 1) * 4 + ((uint32_t)(last >> (log - 2)) & 3);
+	/* Its three leading bits, 4 to 7, and how many follow. */
+	shift = (63 ^ (uint32_t)__builtin_clzll(last)) - 2;
+	return shift * 4 + (uint32_t)(last >> shift);
 }
 
 /* The size that a class stands for. */

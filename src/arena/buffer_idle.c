@@ -171,7 +171,7 @@ rebuild_buffer(struct lend_arena *arena, struct buffer *buffer)
 			return;
 		count(&arena->abandoned);
 		store_relaxed(load_relaxed(&buffer->word),
-			      word_of(buffer, buffer->class));
+			      buffer->out & ~WORD_OUT);
 	}
 	if (lend__poison)
 		poison_idle(buf_start(&buffer->buf), buf_bytes(&buffer->buf));

@@ -66,12 +66,12 @@ typedef _Atomic(uint64_t) map_word;
 	cas_acquire_acquire(word, seen, value)
 #endif
 
-/* The word of an idle buffer. */
+/* The word of a buffer of the class that is out. */
 static inline uint64_t
-word_of(const struct buffer *buffer, uint32_t class)
+word_out(const struct buffer *buffer, uint32_t class)
 {
 	return (uint64_t)(uintptr_t)buffer |
-	       (uint64_t)class << WORD_CLASS_BITS;
+	       (uint64_t)class << WORD_CLASS_BITS | WORD_OUT;
 }
 
 static inline struct buffer *
@@ -89,22 +89,22 @@ word_class(uint64_t word)
 }
 
 /*
- * Moves the word from out to idle: then the buffer is the caller's, and the
- * word that it now has is returned.  0: it was not out.
+ * Moves the word from out to idle: then the buffer is the caller's, and *idle
+ * is the word that it now has.  False: it was not out.
  */
-static inline uint64_t
-word_return(map_word *word)
+static inline bool
+word_return(map_word *word, uint64_t *idle)
 {
 	/* Relaxed: a guess, which the CAS verifies; or the word is refused. */
-	uint64_t seen = load_relaxed(word), idle;
+	uint64_t seen = load_relaxed(word);
 
 	while (likely(seen & WORD_OUT)) {
-		idle = seen & ~WORD_OUT;
 		/* Not what the CAS has seen: that comes later. */
-		if (likely(WORD_RETURN(word, &seen, idle)))
-			return idle;
+		*idle = seen & ~WORD_OUT;
+		if (likely(WORD_RETURN(word, &seen, *idle)))
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 #ifndef LEND_MODEL
@@ -115,12 +115,12 @@ extern _Atomic(map_word *) buffer_map__root[(size_t)1 << MAP_ROOT_BITS]
 static inline map_word *
 map_find(const void *address)
 {
-	uintptr_t page = (uintptr_t)address >> BUFFER_PAGE_BITS;
+	/* Its number; or more, with bits of the address that must be 0. */
+	uintptr_t page = (uintptr_t)address >> BUFFER_PAGE_BITS |
+			 (uintptr_t)address << (64 - BUFFER_PAGE_BITS);
 	map_word *leaf;
 
-	if (unlikely((uintptr_t)address &
-		     (((uintptr_t)1 << BUFFER_PAGE_BITS) - 1)) ||
-	    unlikely(page >> (MAP_LEAF_BITS + MAP_ROOT_BITS)))
+	if (unlikely(page >> (MAP_LEAF_BITS + MAP_ROOT_BITS)))
 		return NULL;
 	/* Acquire: pairs with the release in map_reach. */
 	leaf = load_acquire(&buffer_map__root[page >> MAP_LEAF_BITS]);

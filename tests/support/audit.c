@@ -207,7 +207,8 @@ mark_magazine(struct audit *audit, const struct magazine *magazine,
 				blame(audit, false, "a buffer twice cached");
 				return buffers;
 			}
-			blame(audit, buffer->class == c, "a cached class");
+			blame(audit, buffer_class_of(buffer) == c,
+			      "a cached class");
 			bytes += buf_bytes(&buffer->buf);
 			buffers++;
 		}
@@ -260,8 +261,8 @@ audit_mapped(struct audit *audit, const struct buffer *buffer)
 
 	blame(audit, word && map_find(buf_start(&buffer->buf)) == word,
 	      "a buffer's place in the map");
-	blame(audit, word && (load_relaxed(word) & ~WORD_OUT) ==
-	      word_of(buffer, buffer->class), "a buffer's word");
+	blame(audit, word && (load_relaxed(word) | WORD_OUT) == buffer->out,
+	      "a buffer's word");
 }
 
 static void
