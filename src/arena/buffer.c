@@ -89,24 +89,6 @@ cache_attach(struct lend_arena *arena)
 	return cache_own(arena);
 }
 
-/* From the own cache: of the least class that has one. */
-static struct buffer *
-cache_take(struct lend_arena *arena, uint32_t class, uint32_t last)
-{
-	struct slot *cache = cache_own(arena);
-	struct buffer *buffer = NULL;
-	struct magazine *magazine;
-
-	if (!cache)
-		return NULL;
-	magazine = cache_begin(cache, &arena->trimmers);
-	if (magazine)
-		for (; !buffer && class <= last; class++)
-			buffer = magazine_take(magazine, class);
-	cache_end(cache, magazine);
-	return buffer;
-}
-
 /*
  * Puts it into what the owner has begun with.  What is there makes room, or
  * there was nothing.  False: the buffer is too large for any cache, or there
@@ -262,8 +244,9 @@ lend_out(struct buffer *buffer)
 static OUTLINE int
 borrow_otherwise(struct lend_arena *arena, size_t bytes, void **start)
 {
-	struct buffer *buffer;
+	struct buffer *buffer = NULL;
 	uint32_t class, last;
+	struct slot *cache;
 	int error = 0;
 
 	if (!arena || !start || bytes == 0)
@@ -272,7 +255,9 @@ borrow_otherwise(struct lend_arena *arena, size_t bytes, void **start)
 		return -EOVERFLOW;
 	class = buffer_class(bytes);
 	last = buffer_class_last(bytes);
-	buffer = cache_take(arena, class, last);
+	cache = cache_own(arena);
+	if (cache)
+		buffer = cache_take(cache, &arena->trimmers, class, last);
 	for (uint32_t c = class; !buffer && c <= last; c++)
 		buffer = list_take(arena, c);
 	if (!buffer)
@@ -295,20 +280,15 @@ borrow_otherwise(struct lend_arena *arena, size_t bytes, void **start)
 ALIGNED int
 lend_buffer_borrow(lend_arena *arena, size_t bytes, void **start)
 {
-	struct magazine *magazine;
 	struct buffer *buffer;
-	struct slot *cache;
 
 	if (unlikely(!arena) || unlikely(!start) ||
 	    unlikely(bytes - 1 >= BUFFER_BYTES_MAX) ||
 	    unlikely(lend__thread.cache_key != arena->key) ||
 	    unlikely(lend__poison))
 		return borrow_otherwise(arena, bytes, start);
-	cache = lend__thread.cache;
-	magazine = cache_begin_in_place(cache, &arena->trimmers);
-	buffer = likely(magazine) ?
-		 magazine_take(magazine, buffer_class(bytes)) : NULL;
-	cache_end_in_place(cache);
+	buffer = cache_take_in_place(lend__thread.cache, &arena->trimmers,
+				     buffer_class(bytes));
 	if (unlikely(!buffer))
 		return borrow_otherwise(arena, bytes, start);
 	*start = lend_out(buffer);
@@ -334,12 +314,9 @@ ALIGNED int
 lend_buffer_return(void *start)
 {
 	map_word *place = map_find(start);
-	struct magazine *magazine;
 	struct lend_arena *arena;
 	struct buffer *buffer;
-	struct slot *cache;
 	uint64_t word;
-	bool done;
 
 	if (unlikely(!place))
 		return -EINVAL;
@@ -347,17 +324,14 @@ lend_buffer_return(void *start)
 		return refusal(place);
 	buffer = word_buffer(word);
 	arena = buffer->arena;
-	if (unlikely(lend__thread.cache_key != arena->key) ||
-	    unlikely(lend__poison))
-		return return_otherwise(buffer);
-	cache = lend__thread.cache;
-	magazine = cache_begin_in_place(cache, &arena->trimmers);
 	/* The word tells the class before what the descriptor holds. */
-	done = likely(magazine) &&
-	       magazine_put(magazine, buffer, word_class(word),
-			    arena->buffer_cache);
-	cache_end_in_place(cache);
-	return likely(done) ? 0 : return_otherwise(buffer);
+	if (likely(lend__thread.cache_key == arena->key) &&
+	    likely(!lend__poison) &&
+	    likely(cache_put_in_place(lend__thread.cache, &arena->trimmers,
+				      buffer, word_class(word),
+				      arena->buffer_cache)))
+		return 0;
+	return return_otherwise(buffer);
 }
 
 int

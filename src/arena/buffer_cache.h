@@ -84,24 +84,6 @@ cache_begin(struct slot *cache, _Atomic(uint32_t) *trimmers)
 	return (struct magazine *)slot_checkout(cache, trimmers);
 }
 
-/*
- * Owner, the short form, where nothing is in the way: null if a trimmer is
- * about or there is no magazine.  It ends by cache_end_in_place in any case.
- */
-static inline struct magazine *
-cache_begin_in_place(struct slot *cache, _Atomic(uint32_t) *trimmers)
-{
-	if (unlikely(!slot_begin(cache, trimmers)))
-		return NULL;
-	return (struct magazine *)slot_in_place(cache);
-}
-
-static inline void
-cache_end_in_place(struct slot *cache)
-{
-	SLOT_UNBUSY(cache);
-}
-
 /* Owner: ends.  `magazine` is the one that it began with, or null. */
 static inline void
 cache_end(struct slot *cache, struct magazine *magazine)
@@ -155,6 +137,60 @@ magazine_put(struct magazine *magazine, struct buffer *buffer, uint32_t class,
 	buffer->next = magazine->top[class];
 	magazine->top[class] = buffer;
 	return true;
+}
+
+/*
+ * Owner: the short forms, for when nothing is in the way.  They look at what
+ * is in place, and only while no trimmer is about; else null or false, and
+ * nothing has changed.
+ */
+static inline struct magazine *
+cache_begin_in_place(struct slot *cache, _Atomic(uint32_t) *trimmers)
+{
+	if (unlikely(!slot_begin(cache, trimmers)))
+		return NULL;
+	return (struct magazine *)slot_in_place(cache);
+}
+
+static inline struct buffer *
+cache_take_in_place(struct slot *cache, _Atomic(uint32_t) *trimmers,
+		    uint32_t class)
+{
+	struct magazine *magazine = cache_begin_in_place(cache, trimmers);
+	struct buffer *buffer = NULL;
+
+	if (likely(magazine))
+		buffer = magazine_take(magazine, class);
+	SLOT_UNBUSY(cache);
+	return buffer;
+}
+
+static inline bool
+cache_put_in_place(struct slot *cache, _Atomic(uint32_t) *trimmers,
+		   struct buffer *buffer, uint32_t class, size_t most)
+{
+	struct magazine *magazine = cache_begin_in_place(cache, trimmers);
+	bool done = false;
+
+	if (likely(magazine))
+		done = magazine_put(magazine, buffer, class, most);
+	SLOT_UNBUSY(cache);
+	return done;
+}
+
+/* Owner: takes a buffer of the least class from `class` to `last`, or none. */
+static inline struct buffer *
+cache_take(struct slot *cache, _Atomic(uint32_t) *trimmers, uint32_t class,
+	   uint32_t last)
+{
+	struct magazine *magazine = cache_begin(cache, trimmers);
+	struct buffer *buffer = NULL;
+
+	if (magazine)
+		for (; !buffer && class <= last; class++)
+			buffer = magazine_take(magazine, class);
+	cache_end(cache, magazine);
+	return buffer;
 }
 
 #endif
