@@ -148,6 +148,7 @@ measure(const struct options *options)
 		bench_die("real-time priority: %s", strerror(-error));
 	figures_loans(&plan);
 	figures_disturbed(&plan);
+	figures_buffers(&plan);
 	bench_crew_destroy(plan.crew);
 	report_others(bench_load_of_others(&load));
 	figures_counted(&plan);

@@ -128,6 +128,43 @@ contender_lend_team(void *self, const atomic_bool *stop)
 	return n;
 }
 
+uint64_t
+contender_lend_buffer(void *self, const atomic_bool *stop)
+{
+	lend_arena *arena = ((struct contender *)self)->state;
+	size_t bytes = contender_buffer_bytes;
+	uint64_t n = 0;
+	void *p;
+
+	do {
+		for (int i = 0; i < BUFFER_BATCH; i++) {
+			check(lend_buffer_borrow(arena, bytes, &p), "borrow");
+			bench_keep(p);
+			check(lend_buffer_return(p), "return");
+		}
+		n += BUFFER_BATCH;
+	} while (!bench_stopped(stop));
+	return n;
+}
+
+uint64_t
+contender_lend_buffer_fill(void *self, const atomic_bool *stop)
+{
+	lend_arena *arena = ((struct contender *)self)->state;
+	size_t bytes = contender_buffer_bytes;
+	uint64_t n = 0;
+	void *p;
+
+	do {
+		check(lend_buffer_borrow(arena, bytes, &p), "borrow");
+		bench_keep(p);
+		contender_fill(p, bytes);
+		check(lend_buffer_return(p), "return");
+		n++;
+	} while (!bench_stopped(stop));
+	return n;
+}
+
 void
 contender_lend_stats(void *self)
 {

@@ -120,6 +120,38 @@ contender_malloc_worker(void *self, const atomic_bool *stop)
 }
 
 uint64_t
+contender_malloc_buffer(void *self, const atomic_bool *stop)
+{
+	const struct allocator *m = ((struct contender *)self)->state;
+	size_t bytes = contender_buffer_bytes;
+	uint64_t n = 0;
+
+	do {
+		for (int i = 0; i < BUFFER_BATCH; i++)
+			m->free(get(m, bytes));
+		n += BUFFER_BATCH;
+	} while (!bench_stopped(stop));
+	return n;
+}
+
+uint64_t
+contender_malloc_buffer_fill(void *self, const atomic_bool *stop)
+{
+	const struct allocator *m = ((struct contender *)self)->state;
+	size_t bytes = contender_buffer_bytes;
+	uint64_t n = 0;
+
+	do {
+		void *p = get(m, bytes);
+
+		contender_fill(p, bytes);
+		m->free(p);
+		n++;
+	} while (!bench_stopped(stop));
+	return n;
+}
+
+uint64_t
 contender_malloc_team(void *self, const atomic_bool *stop)
 {
 	const struct allocator *m = ((struct contender *)self)->state;

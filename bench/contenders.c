@@ -3,6 +3,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+size_t contender_buffer_bytes;
 
 static const struct malloc_library glibc = {
 	{ "libc.so.6" }, "malloc", "free",
@@ -29,6 +32,8 @@ static const struct malloc_library tbb = {
 	.loop = {					\
 		[LOOP_WORKER] = contender_malloc_worker,	\
 		[LOOP_TEAM] = contender_malloc_team,	\
+		[LOOP_BUFFER] = contender_malloc_buffer,	\
+		[LOOP_BUFFER_FILL] = contender_malloc_buffer_fill,	\
 	},						\
 }
 
@@ -42,6 +47,8 @@ struct contender contenders[CONTENDERS] = {
 			[LOOP_WORKER_CALLBACK] = contender_lend_callback,
 			[LOOP_WORKER_TOUCH] = contender_lend_touch,
 			[LOOP_TEAM] = contender_lend_team,
+			[LOOP_BUFFER] = contender_lend_buffer,
+			[LOOP_BUFFER_FILL] = contender_lend_buffer_fill,
 		},
 		.stats = contender_lend_stats,
 		.trim = contender_lend_trim,
@@ -137,6 +144,13 @@ contender_refuse(struct contender *self, const char *format, ...)
 	vsnprintf(self->absent, sizeof(self->absent), format, args);
 	va_end(args);
 	return false;
+}
+
+void
+contender_fill(void *p, size_t bytes)
+{
+	memset(p, 1, bytes);
+	bench_keep(p);
 }
 
 static void

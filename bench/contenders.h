@@ -23,12 +23,15 @@
 /* Operations between two looks at the stop flag. */
 #define WORKER_BATCH 64
 #define TEAM_BATCH 16
+#define BUFFER_BATCH 16
 
 enum bench_loop {
 	LOOP_WORKER,		/* checkout and return: two calls */
 	LOOP_WORKER_CALLBACK,	/* the callback form: one call */
 	LOOP_WORKER_TOUCH,	/* two calls, a byte of every page written */
 	LOOP_TEAM,		/* take, panel, return */
+	LOOP_BUFFER,		/* a plain buffer borrowed, returned */
+	LOOP_BUFFER_FILL,	/* the same, all of it written */
 	LOOPS
 };
 
@@ -78,6 +81,11 @@ void contenders_close(void);
 bool contender_refuse(struct contender *self, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* The buffers' size; set it while nobody loops. */
+extern size_t contender_buffer_bytes;
+
+/* Writes to all of it. */
+void contender_fill(void *p, size_t bytes);
 /* Writes one byte to each page of the three buffers of a loan. */
 void contender_touch(void *a, void *tile, void *scatter);
 
@@ -88,6 +96,8 @@ uint64_t contender_lend_worker(void *self, const atomic_bool *stop);
 uint64_t contender_lend_callback(void *self, const atomic_bool *stop);
 uint64_t contender_lend_touch(void *self, const atomic_bool *stop);
 uint64_t contender_lend_team(void *self, const atomic_bool *stop);
+uint64_t contender_lend_buffer(void *self, const atomic_bool *stop);
+uint64_t contender_lend_buffer_fill(void *self, const atomic_bool *stop);
 void contender_lend_stats(void *self);
 void contender_lend_trim(void *self);
 void contender_lend_sets(struct contender *self, size_t n);
@@ -125,6 +135,8 @@ bool contender_malloc_open(struct contender *self);
 void contender_malloc_close(struct contender *self);
 uint64_t contender_malloc_worker(void *self, const atomic_bool *stop);
 uint64_t contender_malloc_team(void *self, const atomic_bool *stop);
+uint64_t contender_malloc_buffer(void *self, const atomic_bool *stop);
+uint64_t contender_malloc_buffer_fill(void *self, const atomic_bool *stop);
 /* The allocator's own functions, once it is open. */
 void *contender_malloc(struct contender *self, size_t bytes);
 void contender_free(struct contender *self, void *p);

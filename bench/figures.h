@@ -29,6 +29,8 @@ struct figures_plan {
 
 /* Worker and team loans on each number of threads, and their flatness. */
 void figures_loans(const struct figures_plan *plan);
+/* Plain buffers of several sizes. */
+void figures_buffers(const struct figures_plan *plan);
 /* The cost of stats; lenders beside a poller, beside a trimmer. */
 void figures_disturbed(const struct figures_plan *plan);
 /* Page faults and huge pages of one large buffer. */

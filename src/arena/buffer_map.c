@@ -5,23 +5,22 @@
 
 _Atomic(map_word *) buffer_map__root[(size_t)1 << MAP_ROOT_BITS];
 
-#define LEAF_BYTES (sizeof(map_word) << MAP_LEAF_BITS)
-
 /* Makes the leaf behind this place of the root. */
 static bool
 leaf_make(_Atomic(map_word *) *place)
 {
-	map_word *leaf = pages_alloc(LEAF_BYTES), *none = NULL;
+	map_word *leaf = pages_alloc(MAP_LEAF_BYTES), *none = NULL;
 
 	if (!leaf)
 		return false;
+	leaf += MAP_LEAF_LEAD / sizeof(*leaf);
 	/*
 	 * Release: pairs with map_find, publishes the zeroes.  The loop is for
 	 * a weak CAS that failed for nothing.
 	 */
 	while (!cas_release_relaxed(place, &none, leaf)) {
 		if (none) {
-			pages_free(leaf, LEAF_BYTES);
+			pages_free(leaf, MAP_LEAF_BYTES);
 			return true;
 		}
 	}

@@ -50,6 +50,13 @@ struct buffer;
 #define MAP_ROOT_BITS	18
 #define MAP_ADDRESS_BITS (BUFFER_PAGE_BITS + MAP_LEAF_BITS + MAP_ROOT_BITS)
 
+/*
+ * Of a leaf's memory; its first word has a place in its page that is not a
+ * page's start: see struct lend_arena.
+ */
+#define MAP_LEAF_LEAD	320
+#define MAP_LEAF_BYTES	((sizeof(map_word) << MAP_LEAF_BITS) + MAP_LEAF_LEAD)
+
 #define WORD_OUT	((uint64_t)1)
 #define WORD_CLASS_BITS	56
 

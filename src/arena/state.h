@@ -87,6 +87,15 @@ _Static_assert(sizeof(struct magazine_place) == 16, "a power of two");
 #define ARENA_NAME_BYTES 32
 
 struct lend_arena {
+	/*
+	 * The start of a page is left to what nobody hurries for: every buffer
+	 * begins there, and what is written to their starts goes to the same
+	 * sets of the first cache (a buffer of 16 pages, a byte of each
+	 * written: 86 ns; so placed 41).
+	 */
+	char name[ARENA_NAME_BYTES];	/* constant */
+	char lead[160];
+
 	/* Read by every checkout; written by trimmers alone. */
 	uint64_t key;			/* constant */
 	uint32_t index;			/* constant: place in the directory */
@@ -96,7 +105,6 @@ struct lend_arena {
 	bool hugetlb;			/* constant */
 	size_t limit;			/* constant: 0: none */
 	size_t buffer_cache;		/* constant: bytes, of each thread */
-	char name[ARENA_NAME_BYTES];	/* constant */
 
 	struct registry slots;
 	struct registry bufs;

@@ -412,7 +412,7 @@ map_pages(void)
 
 	for (size_t i = 0; i < (size_t)1 << MAP_ROOT_BITS; i++)
 		if (load_relaxed(&buffer_map__root[i]))
-			pages += sizeof(map_word) << MAP_LEAF_BITS;
+			pages += MAP_LEAF_BYTES;
 	return pages;
 }
 
