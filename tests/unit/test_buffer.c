@@ -216,6 +216,36 @@ START_TEST(a_cache_is_bounded)
 }
 END_TEST
 
+/* So that what a thread no longer uses is there for others. */
+START_TEST(a_full_cache_lets_all_go)
+{
+	lend_arena *arena = arena_new();
+	size_t bytes = lend__conf.buffer_cache / 4 & ~(size_t)4095;
+	char *buffer[4], *large, *other;
+
+	if (bytes == 0) {
+		arena_end(arena);
+		return;
+	}
+	for (int i = 0; i < 4; i++)
+		buffer[i] = borrowed(arena, bytes);
+	bytes = capacity_of(buffer[0]);
+	large = borrowed(arena, lend__conf.buffer_cache + 1);
+	other = borrowed(arena, 2 * bytes);
+	for (int i = 0; cached((size_t)(i + 1) * bytes); i++)
+		given_back(buffer[i]);
+	/* For what is too large for any cache nothing has to go. */
+	given_back(large);
+	ck_assert(!listed(arena, bytes));
+	given_back(other);
+	ck_assert(listed(arena, bytes));
+	ck_assert(!listed(arena, 2 * bytes));
+	give_back_all(arena);
+	ck_assert_ptr_null(audit_arena(arena).wrong);
+	arena_end(arena);
+}
+END_TEST
+
 /* One loan more, of several arenas: each has its own. */
 START_TEST(arenas_do_not_share_buffers)
 {
@@ -362,6 +392,7 @@ main(void)
 	tcase_add_test(loan, the_last_returned_is_lent_first);
 	tcase_add_test(loan, a_larger_one_serves_within_a_quarter);
 	tcase_add_test(loan, a_cache_is_bounded);
+	tcase_add_test(loan, a_full_cache_lets_all_go);
 	tcase_add_test(loan, the_cache_is_where_it_waits);
 	tcase_add_test(loan, arenas_do_not_share_buffers);
 	tcase_add_test(loan, a_growth_is_traced);

@@ -209,6 +209,49 @@ START_TEST(threads_that_end_leave_their_buffers)
 }
 END_TEST
 
+static pthread_key_t late_key;
+
+/* Runs when the library's own destructor has run already. */
+static void
+come_late(void *arg)
+{
+	struct hands *hands = arg;
+	void *again = NULL;
+
+	return_one(hands, 0);
+	if (lend_buffer_borrow(hands->arena, 64 * KIB, &again) ||
+	    again != hands->buffer[0] || lend_buffer_return(again))
+		hands->error = 1;
+}
+
+static void
+end_late(size_t index, void *ctx)
+{
+	struct hands *hands = ctx;
+
+	lend_and_end(1, ctx);
+	borrow_one(hands, index, 64 * KIB);
+	if (pthread_setspecific(late_key, hands))
+		hands->error = 1;
+}
+
+/* A thread that is over has no cache: its slot is for another one. */
+START_TEST(what_comes_late_goes_to_the_lists)
+{
+	struct hands hands = { .arena = arena_new() };
+
+	/* After the library's, so that its destructor is called later. */
+	ck_assert_int_eq(pthread_key_create(&late_key, come_late), 0);
+	crew_run(1, end_late, &hands);
+	ck_assert_int_eq(hands.error, 0);
+	ck_assert_uint_eq(stats_of(hands.arena).buffers_idle, 1);
+	ck_assert(listed(hands.arena, 64 * KIB));
+	ck_assert_ptr_null(audit_arena(hands.arena).wrong);
+	pthread_key_delete(late_key);
+	arena_end(hands.arena);
+}
+END_TEST
+
 /* "Whichever thread's": in caches of living threads, on lists. */
 static void
 lend_and_stay(size_t index, void *ctx)
@@ -259,6 +302,7 @@ main(void)
 	tcase_add_test(idle, a_limit_takes_what_is_idle_first);
 	tcase_add_test(idle, a_limit_is_shared_by_all_kinds);
 	tcase_add_test(end, threads_that_end_leave_their_buffers);
+	tcase_add_test(end, what_comes_late_goes_to_the_lists);
 	tcase_add_test(end, destroy_reaches_all_caches);
 	return suite_run_also(suite, confs);
 }

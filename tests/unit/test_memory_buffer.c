@@ -6,7 +6,9 @@
 #include <check.h>
 #include <errno.h>
 
+#include "arena/buffer_map.h"
 #include "lend/lend.h"
+#include "mem/backend.h"
 #include "support/buffers.h"
 #include "support/fault.h"
 #include "support/trial.h"
@@ -44,12 +46,27 @@ is_untouched(struct trial *trial)
 	expect(trial, untouched(&trial->loan, sizeof(trial->loan)));
 }
 
-/* The first of a thread and an arena: a descriptor, an extent. */
+/* As in a process that has not borrowed yet: no buffer is there. */
+static void
+forget_map(struct trial *trial)
+{
+	(void)trial;
+	for (size_t i = 0; i < (size_t)1 << MAP_ROOT_BITS; i++) {
+		map_word *leaf = load_relaxed(&buffer_map__root[i]);
+
+		if (!leaf)
+			continue;
+		store_relaxed(&buffer_map__root[i], NULL);
+		pages_free((char *)leaf - MAP_LEAF_LEAD, MAP_LEAF_BYTES);
+	}
+}
+
+/* The first of a process: a descriptor, an extent, a leaf of the map. */
 START_TEST(a_first_borrow)
 {
 	static const struct operation operation = {
-		.name = "borrow", .least = 2, .run = borrow,
-		.kept = is_untouched, .after = give_it_back,
+		.name = "borrow", .least = 3, .before = forget_map,
+		.run = borrow, .kept = is_untouched, .after = give_it_back,
 	};
 
 	starve(&operation);
