@@ -38,6 +38,14 @@ struct parcel {
 	size_t panel, scatter;		/* in bytes */
 };
 
+/* A plain buffer on its way. */
+struct crate {
+	void *buffer;
+	int arena;
+	size_t bytes;
+	uint64_t seed;
+};
+
 /* Whether it was had: the limit or the memory may be in the way. */
 static bool
 had(int error)
@@ -272,15 +280,54 @@ lend_to_team(struct lender *me)
 		return_parcel(me->world, old);
 }
 
+/* Plain buffers. */
+
+static void
+return_crate(struct world *world, struct crate *crate)
+{
+	demand(marked(world->arena[crate->arena], crate->buffer, crate->bytes,
+		      crate->seed));
+	demand(lend_buffer_return((char *)crate->buffer + 8) == -EINVAL);
+	demand(lend_buffer_return(crate->buffer) == 0);
+	free(crate);
+}
+
+static void
+lend_plain(struct lender *me)
+{
+	struct crate *crate = malloc(sizeof(*crate)), *old;
+	lend_arena *arena;
+
+	demand(crate);
+	crate->arena = (int)random_below(&me->random, ARENAS);
+	crate->seed = random_next(&me->random);
+	crate->bytes = 8 + some(me, 96 * KIB);
+	arena = me->world->arena[crate->arena];
+	if (!had(lend_buffer_borrow(arena, crate->bytes, &crate->buffer))) {
+		free(crate);
+		return;
+	}
+	mark(arena, crate->buffer, crate->bytes, crate->seed);
+	/* Acquire and release: as with parcels. */
+	old = exchange_acq_rel(&me->world->crate[
+		random_below(&me->random, PARCELS)], crate);
+	if (old)
+		return_crate(me->world, old);
+}
+
 void
 lender_clear(struct world *world)
 {
 	for (int i = 0; i < PARCELS; i++) {
 		struct parcel *old =
 			exchange_acq_rel(&world->parcel[i], NULL);
+		struct crate *crate =
+			exchange_acq_rel(&world->crate[i], NULL);
 
 		if (old)
 			return_parcel(world, old);
+		if (crate)
+			return_crate(world, crate);
 	}
 }
 
@@ -293,6 +340,7 @@ own_arena(void)
 	struct lend_worker loan;
 	struct lend_team lease;
 	lend_arena *arena;
+	void *buffer;
 
 	if (!had(lend_arena_create(&arena, NULL)))
 		return;
@@ -305,6 +353,10 @@ own_arena(void)
 			mark(arena, lease.panel, 8 * KIB, 2);
 		demand(lend_team_return(arena, &lease) == 0);
 	}
+	if (had(lend_buffer_borrow(arena, 8 * KIB, &buffer))) {
+		mark(arena, buffer, 8 * KIB, 3);
+		demand(lend_buffer_return(buffer) == 0);
+	}
 	demand(lend_arena_destroy(arena) == 0);
 }
 
@@ -314,7 +366,7 @@ count_record(const struct lend_trace_record *record, void *ctx)
 	struct world *world = ctx;
 
 	demand(record->thread > 0 && record->capacity >= 4096);
-	demand(record->buffer <= LEND_BUFFER_PANEL);
+	demand(record->buffer <= LEND_BUFFER_PLAIN);
 	fetch_add_relaxed(&world->records, 1);
 }
 
@@ -340,6 +392,8 @@ step(struct lender *me)
 		resize_loan(me);
 	else if (kind < 80)
 		lend_by_callback(me);
+	else if (kind < 88)
+		lend_plain(me);
 	else if (kind < 97)
 		lend_to_team(me);
 	else if (kind == 97)

@@ -18,10 +18,11 @@
 
 enum { PLAIN, TRACED, LIMITED, ARENAS };
 
-/* Leases that lie about for anybody to return. */
+/* Leases, and plain buffers, that lie about for anybody to return. */
 #define PARCELS 16
 
 struct parcel;
+struct crate;
 
 struct world {
 	lend_arena *arena[ARENAS];
@@ -33,12 +34,13 @@ struct world {
 	_Atomic(uint64_t) records;
 	/* Exchanged: the lease goes from hand to hand. */
 	_Atomic(struct parcel *) parcel[PARCELS];
+	_Atomic(struct crate *) crate[PARCELS];
 };
 
 /* One thread's life: comes, does some operations, and goes. */
 void lender_live(struct world *world, uint64_t seed);
 
-/* Returns the leases that lie about.  Nobody lends meanwhile. */
+/* Returns what lies about.  Nobody lends meanwhile. */
 void lender_clear(struct world *world);
 
 /* Hands over the trace; counts what it was given. */

@@ -131,6 +131,7 @@ settled(int out)
 
 		demand(stats.slots_out == (out == i));
 		demand(stats.sets_out == (out == i));
+		demand(stats.buffers_out == 0);
 		demand(out == i || stats.leased_bytes == 0);
 	}
 }
