@@ -66,9 +66,12 @@ cache_own(const struct lend_arena *arena)
 	entry = thread_entry(arena);
 	if (!entry || !entry->slot->cache)
 		return NULL;
-	lend__thread.cache_key = arena->key;
-	lend__thread.cache = entry->slot->cache;
-	return lend__thread.cache;
+	/* Where idle buffers are poisoned there is no short way. */
+	if (likely(!lend__poison)) {
+		lend__thread.cache_key = arena->key;
+		lend__thread.cache = entry->slot->cache;
+	}
+	return entry->slot->cache;
 }
 
 /* The same, made where it is missing; null: no memory, a thread that ends. */
@@ -284,8 +287,7 @@ lend_buffer_borrow(lend_arena *arena, size_t bytes, void **start)
 
 	if (unlikely(!arena) || unlikely(!start) ||
 	    unlikely(bytes - 1 >= BUFFER_BYTES_MAX) ||
-	    unlikely(lend__thread.cache_key != arena->key) ||
-	    unlikely(lend__poison))
+	    unlikely(lend__thread.cache_key != arena->key))
 		return borrow_otherwise(arena, bytes, start);
 	buffer = cache_take_in_place(lend__thread.cache, &arena->trimmers,
 				     buffer_class(bytes));
@@ -326,7 +328,6 @@ lend_buffer_return(void *start)
 	arena = buffer->arena;
 	/* The word tells the class before what the descriptor holds. */
 	if (likely(lend__thread.cache_key == arena->key) &&
-	    likely(!lend__poison) &&
 	    likely(cache_put_in_place(lend__thread.cache, &arena->trimmers,
 				      buffer, word_class(word),
 				      arena->buffer_cache)))
