@@ -92,8 +92,9 @@ print_stats(const struct contract *c)
 	describe_print_request(&c->description);
 	if (!c->lender.arena || lend_arena_stats(c->lender.arena, &s))
 		return;
-	print_line("arena", "%zu B retained, %zu B of it panels, %zu B lent",
-		   s.retained_bytes, s.panel_bytes, s.leased_bytes);
+	print_line("arena", "%zu B retained, %zu B of it panels, %zu B plain "
+		   "buffers, %zu B lent", s.retained_bytes, s.panel_bytes,
+		   s.buffer_bytes, s.leased_bytes);
 	print_line("", "%zu worker slots and %zu team sets idle, %" PRIu64
 		   " growths, %" PRIu64 " trims", s.slots_idle, s.sets_idle,
 		   s.growths, s.trims);

@@ -4,6 +4,7 @@
  * nothing of it is lost.
  */
 #include "lend/arena.h"
+#include "lend/buffer.h"
 
 #include <check.h>
 #include <errno.h>
@@ -162,6 +163,22 @@ one_team(struct crowd *crowd, uint64_t *random)
 }
 
 static void
+one_buffer(struct crowd *crowd, uint64_t *random)
+{
+	void *buffer;
+	int error = lend_buffer_borrow(crowd->arena,
+				       1 + random_size(random, 128 * KB),
+				       &buffer);
+
+	note(crowd, error);
+	if (error)
+		return;
+	if (random_below(random, 2))
+		sched_yield();
+	note(crowd, lend_buffer_return(buffer));
+}
+
+static void
 sample(struct crowd *crowd)
 {
 	do {
@@ -192,10 +209,11 @@ crowd_main(size_t index, void *ctx)
 		if (crowd->starve && random_below(&random, 20) == 0)
 			fault_fail_nth(FAULT_EXTENT,
 				       1 + random_below(&random, 4));
-		if (random_below(&random, 2))
-			one_worker(crowd, &random);
-		else
-			one_team(crowd, &random);
+		switch (random_below(&random, 3)) {
+		case 0: one_worker(crowd, &random); break;
+		case 1: one_team(crowd, &random); break;
+		default: one_buffer(crowd, &random);
+		}
 	}
 	atomic_fetch_sub(&crowd->at_work, 1);
 }
