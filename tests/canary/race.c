@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: race slots|slots-right|sets|sets-right
+ * usage: race KIND|KIND-right
  *
  * Races on purpose, in a program that lends all the while: ThreadSanitizer
- * must report the two, and must be silent about their corrected forms.  If
+ * must report them, and must be silent about their corrected forms.  If
  * what the library orders hid a program's own races, no test under the
  * detector would prove anything.
  *
  *   slots   two lenders write to a number of the program
  *   sets    one writes to a panel that it has returned, while another one
  *           has taken it
+ *   buffers the same with a plain buffer
  */
 #include <pthread.h>
 #include <sched.h>
@@ -111,6 +112,36 @@ lend_set_next(void *arg)
 	return lend_set(arg);
 }
 
+static __attribute__((noinline)) void
+write_buffer(char *buffer)
+{
+	*buffer = 2;
+}
+
+static void *
+lend_buffer(void *arg)
+{
+	/* Too large for a thread's cache: the other one finds it at once. */
+	size_t bytes = ((size_t)64 << 20) + 1;
+	void *buffer;
+
+	must(lend_buffer_borrow(arena, bytes, &buffer));
+	write_buffer(buffer);
+	must(lend_buffer_return(buffer));
+	atomic_store_explicit(&returned, true, memory_order_relaxed);
+	if (!right)
+		write_buffer(buffer);
+	return arg;
+}
+
+static void *
+lend_buffer_next(void *arg)
+{
+	while (!atomic_load_explicit(&returned, memory_order_relaxed))
+		sched_yield();
+	return lend_buffer(arg);
+}
+
 static void
 run_both(void *(*one)(void *), void *(*other)(void *))
 {
@@ -133,6 +164,8 @@ main(int argc, char **argv)
 		run_both(lend_slots, lend_slots);
 	else if (strncmp(kind, "sets", 4) == 0)
 		run_both(lend_set, lend_set_next);
+	else if (strncmp(kind, "buffers", 7) == 0)
+		run_both(lend_buffer, lend_buffer_next);
 	else
 		return 2;
 	must(lend_arena_destroy(arena));

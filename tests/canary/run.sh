@@ -75,6 +75,8 @@ thread)
 	must_be_silent "$CANARIES/race" slots-right
 	must_report "$race .*write_panel" "$CANARIES/race" sets
 	must_be_silent "$CANARIES/race" sets-right
+	must_report "$race .*write_buffer" "$CANARIES/race" buffers
+	must_be_silent "$CANARIES/race" buffers-right
 	must_report "$race .*end_object" "$CANARIES/race_rcu" wrong
 	must_be_silent "$CANARIES/race_rcu" right
 	;;
