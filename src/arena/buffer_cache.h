@@ -18,6 +18,13 @@
  * borrow, or takes a spare one, to return; so magazines are no more than
  * caches and trimmers at once.
  *
+ * The short forms, which the hot paths use, are slot_checkout and slot_return
+ * cut down to the case without a flag: marked busy, no trimmer seen, what is
+ * in place used and left there, unmarked.  Where a trimmer is seen they unmark
+ * the slot and have touched nothing, as an owner that never came.  The look at
+ * the trimmers acquires here for another reason than the account: what is read
+ * as being in place must not be what was there before a trimmer's exchange.
+ *
  * A magazine holds at most the arena's `buffer_cache` bytes.  A buffer for
  * which there is no room makes all others go to the lists that threads share:
  * what a thread no longer uses does not stay, and as each of them had come in
