@@ -49,12 +49,12 @@ compare() {
 		"$symbols" "$work/declared"
 }
 
-contract=$srcdir/include/lend/contract.h
 # The names are a list of words without spaces.
 # shellcheck disable=SC2046
-compare "$LEND_SHARED" "$list" \
-	$(ls "$srcdir"/include/lend/*.h | grep -vF "$contract")
-compare "$LEND_CONTRACT_SHARED" "$srcdir/src/lend-contract.sym" "$contract"
+compare "$LEND_SHARED" "$list" $(ls "$srcdir"/include/lend/*.h |
+	grep -Ev '/(contract|network)\.h$')
+compare "$LEND_CONTRACT_SHARED" "$srcdir/src/lend-contract.sym" \
+	"$srcdir/include/lend/contract.h" "$srcdir/include/lend/network.h"
 
 $NM -D --undefined-only "$LEND_SHARED" |
 	awk '{ sub(/@.*/, "", $NF); print $NF }' |

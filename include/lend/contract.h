@@ -205,6 +205,13 @@ struct lend_lender {
 			 size_t pn, struct lend_team *lease);
 	int (*team_panel)(void *host, struct lend_team *lease, size_t bytes);
 	int (*team_return)(void *host, struct lend_team *lease);
+	/*
+	 * As lend_buffer_borrow() and lend_buffer_return().  Networks alone
+	 * call them: for plans they may be null, and `size` may end before
+	 * them.
+	 */
+	int (*buffer_borrow)(void *host, size_t bytes, void **buffer);
+	int (*buffer_return)(void *host, void *buffer);
 };
 
 /* The same with memory of `lender`. */

@@ -111,56 +111,71 @@ is_special(uint32_t point)
 	return point == ',' || point == '-' || point == '>' || point == '.';
 }
 
+int
+einsum_next(const char *text, size_t *at, uint32_t *point, size_t *bytes,
+	    struct lend_error *why)
+{
+	*at += strspn(text + *at, " \t");
+	*bytes = 0;
+	if (!text[*at])
+		return 0;
+	*bytes = read_point(text + *at, point);
+	if (!*bytes)
+		return lend__fail(why, -EINVAL, "einsum, byte %zu: not UTF-8",
+				  *at);
+	if (is_special(*point))
+		*bytes = 0;
+	else if (*point < 0x20 || *point == 0x7f)
+		return lend__fail(why, -EINVAL,
+			"einsum, byte %zu: a control character is no label",
+			*at);
+	return 0;
+}
+
 /* Reads labels up to the end of the text or something special. */
 static int
 read_operand(struct reader *reader, enum operand which)
 {
 	for (;;) {
-		const char *text = reader->text + reader->at;
-		uint32_t point;
+		uint32_t point = 0;
 		size_t bytes;
-		int error;
+		int error = einsum_next(reader->text, &reader->at, &point,
+					&bytes, reader->why);
 
-		text += strspn(text, " \t");
-		reader->at = (size_t)(text - reader->text);
-		if (!*text)
-			return 0;
-		bytes = read_point(text, &point);
-		if (!bytes)
-			return lend__fail(reader->why, -EINVAL,
-					  "einsum, byte %zu: not UTF-8",
-					  reader->at);
-		if (is_special(point))
-			return 0;
-		if (point < 0x20 || point == 0x7f)
-			return lend__fail(reader->why, -EINVAL,
-				"einsum, byte %zu: a control character is no "
-				"label", reader->at);
-		error = add_label(reader, which, point);
-		if (error)
+		if (!error && bytes)
+			error = add_label(reader, which, point);
+		if (error || !bytes)
 			return error;
 		reader->at += bytes;
 	}
 }
 
+int
+einsum_expect(const char *text, size_t *at, const char *what,
+	      const char *where, struct lend_error *why)
+{
+	const char *found = text + *at;
+	size_t length = strlen(what);
+
+	if (strncmp(found, what, length) == 0) {
+		*at += length;
+		return 0;
+	}
+	if (*found == '.')
+		return lend__fail(why, -EINVAL,
+			"einsum, byte %zu: an ellipsis is not supported: name "
+			"every label", *at);
+	return lend__fail(why, -EINVAL,
+			  "einsum, byte %zu: '%s' expected %s, found %s%.1s%s",
+			  *at, what, where, *found ? "'" : "the end", found,
+			  *found ? "'" : "");
+}
+
 static int
 expect(struct reader *reader, const char *what, const char *where)
 {
-	const char *text = reader->text + reader->at;
-	size_t length = strlen(what);
-
-	if (strncmp(text, what, length) == 0) {
-		reader->at += length;
-		return 0;
-	}
-	if (*text == '.')
-		return lend__fail(reader->why, -EINVAL,
-			"einsum, byte %zu: an ellipsis is not supported: name "
-			"every label", reader->at);
-	return lend__fail(reader->why, -EINVAL,
-			  "einsum, byte %zu: '%s' expected %s, found %s%.1s%s",
-			  reader->at, what, where, *text ? "'" : "the end",
-			  text, *text ? "'" : "");
+	return einsum_expect(reader->text, &reader->at, what, where,
+			     reader->why);
 }
 
 static size_t

@@ -28,6 +28,17 @@ struct einsum {
 int einsum_parse(struct einsum *einsum, const char *text,
 		 struct lend_error *why);
 
+/*
+ * The label at text[*at], spaces skipped: its code point and its bytes, 0
+ * where the text ends or something else than a label stands.
+ */
+int einsum_next(const char *text, size_t *at, uint32_t *point, size_t *bytes,
+		struct lend_error *why);
+
+/* Steps over `what`, which must be there; `where` is for the message. */
+int einsum_expect(const char *text, size_t *at, const char *what,
+		  const char *where, struct lend_error *why);
+
 /* A label in UTF-8, for messages. */
 struct label_text {
 	char utf8[5];

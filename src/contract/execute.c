@@ -14,56 +14,9 @@
 #include "contract/error.h"
 #include "contract/layout.h"
 #include "contract/narrow.h"
+#include "contract/lender.h"
 #include "contract/request.h"
 #include "contract/task.h"
-
-/* An arena as a lender. */
-
-static int
-arena_checkout(void *host, const struct lend_req *req,
-	       struct lend_worker *loan)
-{
-	return lend_worker_checkout(host, req, loan);
-}
-
-static int
-arena_return(void *host, struct lend_worker *loan)
-{
-	return lend_worker_return(host, loan);
-}
-
-static int
-arena_take(void *host, const struct lend_req *req, size_t pm, size_t pn,
-	   struct lend_team *lease)
-{
-	return lend_team_take(host, req, pm, pn, lease);
-}
-
-static int
-arena_panel(void *host, struct lend_team *lease, size_t bytes)
-{
-	return lend_team_panel(host, lease, bytes);
-}
-
-static int
-arena_team_return(void *host, struct lend_team *lease)
-{
-	return lend_team_return(host, lease);
-}
-
-static struct lend_lender
-arena_lender(lend_arena *arena)
-{
-	return (struct lend_lender){
-		.size = sizeof(struct lend_lender),
-		.host = arena,
-		.worker_checkout = arena_checkout,
-		.worker_return = arena_return,
-		.team_take = arena_take,
-		.team_panel = arena_panel,
-		.team_return = arena_team_return
-	};
-}
 
 /* One execution, from the thread that asked for it. */
 struct execution {
@@ -365,7 +318,8 @@ execute(const struct lend_plan *plan, const struct lend_lender *lender,
 	if (error || plan->empty)
 		return error;
 	run.task = task_of(plan, call);
-	if (!plan->nothing)
+	/* What is not read may lie anywhere. */
+	if (!plan->nothing && !scalar_is(run.task.alpha, 0))
 		error = check_overlap(&run.task, why);
 	if (!error)
 		error = choose_team(&run, exec, call, ws);
@@ -414,9 +368,7 @@ lend_plan_execute_on(const lend_plan *plan, const struct lend_lender *lender,
 		     const struct lend_exec *exec,
 		     const struct lend_call *call, struct lend_error *why)
 {
-	if (!lender || lender->size != sizeof(*lender) ||
-	    !lender->worker_checkout || !lender->worker_return ||
-	    !lender->team_take || !lender->team_panel || !lender->team_return)
+	if (!lender_serves_plans(lender))
 		return lend__fail(why, -EINVAL, "the lender is null, of "
 				  "another size, or lacks a function");
 	return execute(plan, lender, exec, call, NULL, why);

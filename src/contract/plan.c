@@ -196,6 +196,42 @@ to_loops(struct lend_plan *plan)
 	return true;
 }
 
+/* Whether the products lie side by side.  The batch is left in order. */
+static bool
+is_side_by_side(const struct lend_plan *plan)
+{
+	struct dims *batch = plan->batch;
+
+	if (batch->total < PLAN_LEAST_RUN)
+		return false;
+	dims_sort(batch, OPERAND_C);
+	dims_fuse(batch);
+	return batch->dim[0].extent >= PLAN_LEAST_RUN &&
+	       batch->dim[0].stride[OPERAND_A] == 1 &&
+	       batch->dim[0].stride[OPERAND_B] == 1 &&
+	       batch->dim[0].stride[OPERAND_C] == 1;
+}
+
+/* Many small products: rows, columns and batch are one index. */
+static bool
+to_long_loops(struct lend_plan *plan)
+{
+	double terms = elements((double)plan->m->total,
+				(double)plan->n->total,
+				(double)plan->k->total, 1);
+
+	if (plan->n->total == 1 || terms > PLAN_SMALL_PRODUCT ||
+	    plan->sum_a->total > 1 || plan->sum_b->total > 1 ||
+	    !is_side_by_side(plan))
+		return false;
+	if (!append_all(plan->m, plan->n) || !append_all(plan->m, plan->batch))
+		return false;
+	dims_clear(plan->n);
+	dims_clear(plan->batch);
+	plan->method = METHOD_LOOPS;
+	return true;
+}
+
 /* How many elements each operand has, once each. */
 struct counts {
 	double of[OPERANDS];
@@ -359,7 +395,8 @@ fill(struct lend_plan *plan, const struct shape *shape,
 		swap_inputs(plan);
 		counts = count_elements(plan);
 	}
-	to_loops(plan);
+	if (!to_loops(plan))
+		to_long_loops(plan);
 	order(plan, &counts);
 	return 0;
 }

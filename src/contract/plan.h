@@ -13,8 +13,10 @@
  * that C's unit stride runs along, as the kernels want it.
  *
  * Where n is 1 there is nothing to pack for (METHOD_LOOPS): then the batch is
- * part of m, and what a single operand sums is part of k.  Where n is small
- * A is not packed (METHOD_NARROW, narrow.h).
+ * part of m, and what a single operand sums is part of k.  The same where many
+ * small products lie side by side, the batch at unit stride in all three: then
+ * m, n and batch are one index, and the loops run along many products at once.
+ * Where n is small A is not packed (METHOD_NARROW, narrow.h).
  *
  * Immutable once made.
  */
@@ -36,6 +38,11 @@ enum method {
 	METHOD_NARROW,	/* B alone is packed */
 	METHOD_LOOPS	/* loops over the arrays as they lie */
 };
+
+/* Side by side are batches of this many at least, at unit stride .. */
+#define PLAN_LEAST_RUN 16
+/* .. and a small product has at most this many terms, m * n * k. */
+#define PLAN_SMALL_PRODUCT 4096
 
 /* The elements that an operand touches lie at offsets low .. high. */
 struct reach {

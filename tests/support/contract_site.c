@@ -3,6 +3,8 @@
 
 #include <check.h>
 
+#include "lend/buffer.h"
+
 struct site
 site_open(void)
 {
@@ -69,6 +71,19 @@ team_return(void *host, struct lend_team *lease)
 	return lend_team_return(host, lease);
 }
 
+static int
+buffer_borrow(void *host, size_t bytes, void **buffer)
+{
+	return lend_buffer_borrow(host, bytes, buffer);
+}
+
+static int
+buffer_return(void *host, void *buffer)
+{
+	(void)host;
+	return lend_buffer_return(buffer);
+}
+
 struct lend_lender
 site_lender(lend_arena *arena)
 {
@@ -80,6 +95,8 @@ site_lender(lend_arena *arena)
 		.team_take = team_take,
 		.team_panel = team_panel,
 		.team_return = team_return,
+		.buffer_borrow = buffer_borrow,
+		.buffer_return = buffer_return,
 	};
 }
 

@@ -11,6 +11,7 @@
 #include <lend/worker.h>
 #include <lend/workspace.h>
 #include <lend/lend.h>
+#include <lend/network.h>
 
 #include <check.h>
 

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executions of a network.
+ *
+ * A table, itself borrowed, has the buffer of each result that is there: null
+ * before its step and once it is given back.  Each entry is written by the
+ * one thread that runs its branch, or after all branches have ended; whatever
+ * stops an execution, what is left in the table is given back at the end.
+ *
+ * The first error of any branch is kept, the others stop at their next step.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "contract/error.h"
+#include "contract/layout.h"
+#include "contract/lender.h"
+#include "contract/network.h"
+#include "contract/task.h"
+
+struct run {
+	const struct lend_network *net;
+	const struct lend_lender *lender;
+	const struct lend_exec *exec;
+	const struct lend_network_call *call;
+	const struct split *split;
+	void **table;
+	_Atomic(uint32_t) error;	/* the first one, negated; 0: none */
+	struct lend_error *why;		/* written by who set the error */
+};
+
+/* Stands for a result without elements. */
+static char nothing[sizeof(double) * 2];
+
+static const void *
+one_of(enum lend_type type)
+{
+	static const double real[2] = { 1, 0 };
+	static const float single[2] = { 1, 0 };
+
+	return type == LEND_F32 || type == LEND_CF32 ?
+	       (const void *)single : (const void *)real;
+}
+
+static const void *
+at_value(const struct run *run, uint32_t value)
+{
+	size_t count = run->net->count;
+
+	return value < count ? run->call->operands[value] :
+			       run->table[value - count];
+}
+
+static void
+give_back(const struct run *run, void **entry)
+{
+	if (*entry && *entry != nothing)
+		run->lender->buffer_return(run->lender->host, *entry);
+	*entry = NULL;
+}
+
+static void
+give_back_value(const struct run *run, uint32_t value)
+{
+	if (value >= run->net->count)
+		give_back(run, &run->table[value - run->net->count]);
+}
+
+static int
+borrow(const struct run *run, size_t bytes, void **buffer,
+       struct lend_error *why)
+{
+	int error;
+
+	if (!bytes) {
+		*buffer = nothing;
+		return 0;
+	}
+	*buffer = NULL;
+	error = run->lender->buffer_borrow(run->lender->host, bytes, buffer);
+	if (!error)
+		return 0;
+	*buffer = NULL;
+	if (error == -EDQUOT)
+		return lend__fail(why, error, "the arena's limit leaves no "
+				  "room for a buffer of %zu bytes", bytes);
+	return lend__fail(why, error, "borrowing a buffer of %zu bytes: %s",
+			  bytes, strerror(-error));
+}
+
+/* The step's product; its result is in the table, or the output. */
+static int
+multiply(struct run *run, const struct lend_exec *exec, size_t s,
+	 struct lend_error *why)
+{
+	const struct lend_network *net = run->net;
+	const struct step *step = &net->step[s];
+	bool last = s + 1 == net->steps;
+	struct lend_call call = {
+		.a = at_value(run, step->x),
+		.b = step_is_single(step) ? one_of(net->type) :
+					    at_value(run, step->y)
+	};
+	int error;
+
+	if (last) {
+		call.c = run->call->output;
+		call.alpha = run->call->alpha;
+		call.beta = run->call->beta;
+	} else {
+		error = borrow(run, network_result(net, s)->bytes,
+			       &run->table[s], why);
+		if (error)
+			return error;
+		call.c = run->table[s];
+	}
+	return lend_plan_execute_on(step->plan, run->lender, exec, &call,
+				    why);
+}
+
+/* Keeps the first error and its reason. */
+static void
+fail(struct run *run, int error, size_t s, const struct lend_error *why)
+{
+	uint32_t none = 0;
+
+	/* Relaxed: who else reads it before the end only stops early. */
+	if (!cas_relaxed(&run->error, &none, (uint32_t)-error))
+		return;
+	lend__fail(run->why, error, "step %zu (%s and %s): %s", s,
+		   value_text(run->net, run->net->step[s].x).text,
+		   value_text(run->net, run->net->step[s].y).text, why->text);
+}
+
+static void
+run_steps(struct run *run, const struct lend_exec *exec, const size_t *list,
+	  size_t from, size_t to)
+{
+	const struct lend_network *net = run->net;
+
+	for (size_t i = from; i < to; i++) {
+		size_t s = list ? list[i] : i;
+		struct lend_error why = { "" };
+		int error;
+
+		/* Relaxed: one step more or less makes no difference. */
+		if (load_relaxed(&run->error))
+			return;
+		error = multiply(run, exec, s, &why);
+		if (error) {
+			fail(run, error, s, &why);
+			return;
+		}
+		give_back_value(run, net->step[s].x);
+		give_back_value(run, net->step[s].y);
+	}
+}
+
+static void
+run_branch(size_t index, const struct lend_exec *child, void *ctx)
+{
+	struct run *run = ctx;
+	const struct branch *branch = &run->split->branch[index];
+
+	run_steps(run, child, run->split->list, branch->first,
+		  branch->first + branch->steps);
+}
+
+static void
+run_all(struct run *run)
+{
+	const struct split *split = run->split;
+	const struct branch *last;
+
+	if (!split) {
+		run_steps(run, run->exec, NULL, 0, run->net->steps);
+		return;
+	}
+	last = &split->branch[split->branches - 1];
+	/* Its arguments are right: there is no error. */
+	if (lend_exec_fork(run->exec, split->branches, run_branch, run))
+		return;
+	run_steps(run, run->exec, split->list, last->first + last->steps,
+		  run->net->steps);
+}
+
+static int
+with_table(struct run *run)
+{
+	const struct lend_network *net = run->net;
+	struct lend_error why = { "" };
+	void *table;
+	int error = borrow(run, net->table_bytes, &table, &why);
+
+	if (error)
+		return lend__fail(run->why, error, "%s", why.text);
+	run->table = table;
+	if (net->table_bytes)
+		memset(table, 0, net->table_bytes);
+	run_all(run);
+	/* Relaxed: all threads have ended their work. */
+	error = -(int)load_relaxed(&run->error);
+	for (size_t s = 0; error && s + 1 < net->steps; s++)
+		give_back(run, &run->table[s]);
+	give_back(run, &table);
+	return error;
+}
+
+static int
+check_call(const struct lend_network *net, const struct lend_exec *exec,
+	   const struct lend_network_call *call, struct lend_error *why)
+{
+	if (!net || !exec || !call || !call->operands || !call->output)
+		return lend__fail(why, -EINVAL, "an argument is null");
+	for (size_t i = 0; i < net->count; i++) {
+		if (!call->operands[i])
+			return lend__fail(why, -EINVAL, "operand %zu is null",
+					  i);
+		if (net->output.elements > 0 && net->value[i].elements > 0 &&
+		    reach_overlap(call->output, &net->output_reach,
+				  call->operands[i], &net->reach[i],
+				  net->element))
+			return lend__fail(why, -EINVAL, "the output overlaps "
+					  "operand %zu", i);
+	}
+	return 0;
+}
+
+/* Without any product: the last step scales the output. */
+static int
+scale(struct run *run)
+{
+	const struct lend_network *net = run->net;
+	const struct lend_plan *plan = net->step[net->steps - 1].plan;
+	struct lend_call call = {
+		.a = nothing, .b = nothing, .c = run->call->output,
+		.alpha = run->call->alpha, .beta = run->call->beta
+	};
+
+	return lend_plan_execute_on(plan, run->lender, run->exec, &call,
+				    run->why);
+}
+
+int
+lend_network_execute_on(const lend_network *net,
+			const struct lend_lender *lender,
+			const struct lend_exec *exec,
+			const struct lend_network_call *call,
+			struct lend_error *why)
+{
+	struct run run = {
+		.net = net, .lender = lender, .exec = exec, .call = call,
+		.why = why
+	};
+	int error;
+
+	if (!lender_serves_networks(lender))
+		return lend__fail(why, -EINVAL, "the lender is null, of "
+				  "another size, or lacks a function");
+	error = check_call(net, exec, call, why);
+	if (error || net->step[net->steps - 1].plan->empty)
+		return error;
+	if (scalar_is(scalar_read(net->type, call->alpha, 1), 0))
+		return scale(&run);
+	run.split = network_split_of(net, lend_exec_budget(exec));
+	return with_table(&run);
+}
+
+int
+lend_network_execute(const lend_network *net, lend_arena *arena,
+		     const struct lend_exec *exec,
+		     const struct lend_network_call *call,
+		     struct lend_error *why)
+{
+	const struct lend_lender lender = arena_lender(arena);
+
+	if (!arena)
+		return lend__fail(why, -EINVAL, "the arena is null");
+	return lend_network_execute_on(net, &lender, exec, call, why);
+}
