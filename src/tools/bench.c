@@ -49,12 +49,12 @@ bench_start(struct bench *bench)
 	bench->json.file = stdout;
 	if (!bench->options->json)
 		return 0;
-	json_open(&bench->json, NULL, '{');
-	json_text(&bench->json, "peak", MEASURE_PEAK);
-	json_text(&bench->json, "bandwidth", MEASURE_BANDWIDTH);
-	json_size(&bench->json, "scale", bench->options->scale);
-	json_bool(&bench->json, "quick", bench->options->quick);
-	json_open(&bench->json, "results", '[');
+	json_begin(&bench->json, NULL, '{');
+	json_put_text(&bench->json, "peak", MEASURE_PEAK);
+	json_put_text(&bench->json, "bandwidth", MEASURE_BANDWIDTH);
+	json_put_size(&bench->json, "scale", bench->options->scale);
+	json_put_bool(&bench->json, "quick", bench->options->quick);
+	json_begin(&bench->json, "results", '[');
 	return 0;
 }
 
@@ -76,20 +76,20 @@ tell_arena(struct bench *bench)
 		       stats.leased_bytes);
 		return;
 	}
-	json_open(json, "arena", '{');
-	json_size(json, "executions", bench->executions);
-	json_size(json, "retained_bytes", stats.retained_bytes);
-	json_size(json, "panel_bytes", stats.panel_bytes);
-	json_size(json, "leased_bytes", stats.leased_bytes);
-	json_size(json, "growths", stats.growths);
-	json_close(json, '}');
+	json_begin(json, "arena", '{');
+	json_put_size(json, "executions", bench->executions);
+	json_put_size(json, "retained_bytes", stats.retained_bytes);
+	json_put_size(json, "panel_bytes", stats.panel_bytes);
+	json_put_size(json, "leased_bytes", stats.leased_bytes);
+	json_put_size(json, "growths", stats.growths);
+	json_end(json, '}');
 }
 
 void
 bench_end(struct bench *bench)
 {
 	if (bench->options->json && bench->arena)
-		json_close(&bench->json, ']');
+		json_end(&bench->json, ']');
 	if (bench->arena)
 		tell_arena(bench);
 	/* No loan is out, so that it cannot be refused. */
@@ -97,7 +97,7 @@ bench_end(struct bench *bench)
 		return;
 	if (!bench->options->json || !bench->arena)
 		return;
-	json_close(&bench->json, '}');
+	json_end(&bench->json, '}');
 }
 
 int
@@ -220,17 +220,17 @@ tell(struct bench *bench, const struct bench_case *c,
 		fflush(stdout);
 		return;
 	}
-	json_open(json, NULL, '{');
-	json_text(json, "name", c->name);
-	json_size(json, "threads", lend_exec_budget(bench->exec));
+	json_begin(json, NULL, '{');
+	json_put_text(json, "name", c->name);
+	json_put_size(json, "threads", lend_exec_budget(bench->exec));
 	describe_json(d, json);
-	json_real(json, "gflops_best", f->best);
-	json_real(json, "gflops_median", f->median);
-	json_real(json, "peak_gflops", bench->peak);
-	json_real(json, "bandwidth_gbps", bench->bandwidth);
-	json_real(json, "bound_gflops", f->bound);
-	json_real(json, "share", f->share);
-	json_close(json, '}');
+	json_put_real(json, "gflops_best", f->best);
+	json_put_real(json, "gflops_median", f->median);
+	json_put_real(json, "peak_gflops", bench->peak);
+	json_put_real(json, "bandwidth_gbps", bench->bandwidth);
+	json_put_real(json, "bound_gflops", f->bound);
+	json_put_real(json, "share", f->share);
+	json_end(json, '}');
 }
 
 static int

@@ -136,12 +136,12 @@ print_json(const struct description *d, const struct plan_options *o)
 {
 	struct json_out json = { .file = stdout };
 
-	json_open(&json, NULL, '{');
+	json_begin(&json, NULL, '{');
 	describe_json(d, &json);
-	json_real(&json, "peak_gflops", o->peak);
-	json_real(&json, "bandwidth_gbps", o->bandwidth);
-	json_real(&json, "bound_gflops", d->bound);
-	json_close(&json, '}');
+	json_put_real(&json, "peak_gflops", o->peak);
+	json_put_real(&json, "bandwidth_gbps", o->bandwidth);
+	json_put_real(&json, "bound_gflops", d->bound);
+	json_end(&json, '}');
 }
 
 static int

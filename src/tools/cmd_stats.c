@@ -130,15 +130,15 @@ json_caches(struct json_out *json)
 {
 	struct machine_cache cache;
 
-	json_open(json, "caches", '[');
+	json_begin(json, "caches", '[');
 	for (size_t i = 0; machine_cache(i, &cache); i++) {
-		json_open(json, NULL, '{');
-		json_size(json, "level", strtoul(cache.level, NULL, 10));
-		json_text(json, "type", cache.type);
-		json_text(json, "size", cache.size);
-		json_close(json, '}');
+		json_begin(json, NULL, '{');
+		json_put_size(json, "level", strtoul(cache.level, NULL, 10));
+		json_put_text(json, "type", cache.type);
+		json_put_text(json, "size", cache.size);
+		json_end(json, '}');
 	}
-	json_close(json, ']');
+	json_end(json, ']');
 }
 
 static void
@@ -146,33 +146,33 @@ print_json(const struct facts *facts)
 {
 	struct json_out json = { .file = stdout };
 
-	json_open(&json, NULL, '{');
-	json_text(&json, "version", PACKAGE_VERSION);
-	json_text(&json, "backend", facts->stats.backend);
-	json_text(&json, "protocol", protocol(facts));
-	json_size(&json, "limit_bytes", facts->stats.limit_bytes);
+	json_begin(&json, NULL, '{');
+	json_put_text(&json, "version", PACKAGE_VERSION);
+	json_put_text(&json, "backend", facts->stats.backend);
+	json_put_text(&json, "protocol", protocol(facts));
+	json_put_size(&json, "limit_bytes", facts->stats.limit_bytes);
 	if (facts->conf)
-		json_text(&json, "conf", facts->conf);
+		json_put_text(&json, "conf", facts->conf);
 	else
-		json_null(&json, "conf");
-	json_open(&json, "kernels", '[');
+		json_put_null(&json, "conf");
+	json_begin(&json, "kernels", '[');
 	for (size_t i = 0; i < KERNELS; i++)
 		if (facts->kernel[i])
-			json_text(&json, NULL, kernels[i]);
-	json_close(&json, ']');
+			json_put_text(&json, NULL, kernels[i]);
+	json_end(&json, ']');
 	if (facts->best)
-		json_text(&json, "kernel", facts->best);
+		json_put_text(&json, "kernel", facts->best);
 	else
-		json_null(&json, "kernel");
-	json_size(&json, "processors", threads_of_machine());
-	json_size(&json, "numa_nodes", machine_nodes());
+		json_put_null(&json, "kernel");
+	json_put_size(&json, "processors", threads_of_machine());
+	json_put_size(&json, "numa_nodes", machine_nodes());
 	json_caches(&json);
-	json_text(&json, "transparent_huge_pages", facts->huge);
+	json_put_text(&json, "transparent_huge_pages", facts->huge);
 	if (facts->reserved_known)
-		json_size(&json, "reserved_huge_pages_free", facts->reserved);
+		json_put_size(&json, "reserved_huge_pages_free", facts->reserved);
 	else
-		json_null(&json, "reserved_huge_pages_free");
-	json_close(&json, '}');
+		json_put_null(&json, "reserved_huge_pages_free");
+	json_end(&json, '}');
 }
 
 static int

@@ -142,26 +142,26 @@ json_verdict(const struct contract *c, struct json_out *json)
 {
 	char place[PLACE] = "null";
 
-	json_open(json, "verify", '{');
-	json_size(json, "elements", c->naive.elements);
-	json_size(json, "terms", c->naive.terms);
-	json_size(json, "wrong", c->verdict.wrong);
+	json_begin(json, "verify", '{');
+	json_put_size(json, "elements", c->naive.elements);
+	json_put_size(json, "terms", c->naive.terms);
+	json_put_size(json, "wrong", c->verdict.wrong);
 	if (c->naive.elements > 0)
 		naive_place(&c->naive, c->verdict.worst, place, sizeof place);
-	json_raw(json, "worst", place);
-	json_real(json, "error", c->verdict.error);
-	json_real(json, "bound", c->verdict.bound);
-	json_close(json, '}');
+	json_put_raw(json, "worst", place);
+	json_put_real(json, "error", c->verdict.error);
+	json_put_real(json, "bound", c->verdict.bound);
+	json_end(json, '}');
 }
 
 static void
 json_costs(struct json_out *json, const char *key,
 	   const struct contract_costs *costs)
 {
-	json_open(json, key, '{');
-	json_size(json, "allocations", costs->allocations);
-	json_size(json, "page_faults", costs->faults);
-	json_close(json, '}');
+	json_begin(json, key, '{');
+	json_put_size(json, "allocations", costs->allocations);
+	json_put_size(json, "page_faults", costs->faults);
+	json_end(json, '}');
 }
 
 static void
@@ -172,15 +172,15 @@ json_lender(const struct contract *c, struct json_out *json)
 	ssize_t n;
 
 	lender_counts(&c->lender, &counts);
-	json_text(json, "arena", lender_name(c->options->lender));
-	json_size(json, "retained_bytes", counts.retained_bytes);
+	json_put_text(json, "arena", lender_name(c->options->lender));
+	json_put_size(json, "retained_bytes", counts.retained_bytes);
 	json_costs(json, "first", &c->first);
 	json_costs(json, "later", &c->later);
 	if (!c->options->stats || !c->lender.arena)
 		return;
 	n = lend_arena_stats_json(c->lender.arena, text, sizeof text);
 	if (n > 0 && (size_t)n < sizeof text)
-		json_raw(json, "stats", text);
+		json_put_raw(json, "stats", text);
 }
 
 static void
@@ -191,22 +191,22 @@ print_json(struct contract *c)
 	double best = series_best(&c->series);
 	double median = series_median(&c->series);
 
-	json_open(&json, NULL, '{');
+	json_begin(&json, NULL, '{');
 	describe_json(&c->description, &json);
-	json_size(&json, "threads", o->threads);
-	json_size(&json, "repeat", o->repeat);
-	json_real(&json, "seconds_best", best);
-	json_real(&json, "seconds_median", median);
-	json_real(&json, "gflops_best", gflops(c, best));
-	json_real(&json, "gflops_median", gflops(c, median));
+	json_put_size(&json, "threads", o->threads);
+	json_put_size(&json, "repeat", o->repeat);
+	json_put_real(&json, "seconds_best", best);
+	json_put_real(&json, "seconds_median", median);
+	json_put_real(&json, "gflops_best", gflops(c, best));
+	json_put_real(&json, "gflops_median", gflops(c, median));
 	json_lender(c, &json);
 	if (o->verify)
 		json_verdict(c, &json);
 	if (o->output)
-		json_text(&json, "output", o->output);
+		json_put_text(&json, "output", o->output);
 	else
-		json_null(&json, "output");
-	json_close(&json, '}');
+		json_put_null(&json, "output");
+	json_end(&json, '}');
 }
 
 void

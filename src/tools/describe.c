@@ -106,10 +106,10 @@ static void
 json_shape(struct json_out *json, const char *key,
 	   const struct lend_layout *layout)
 {
-	json_open(json, key, '[');
+	json_begin(json, key, '[');
 	for (size_t i = 0; i < layout->rank; i++)
-		json_size(json, NULL, layout->extent[i]);
-	json_close(json, ']');
+		json_put_size(json, NULL, layout->extent[i]);
+	json_end(json, ']');
 }
 
 static void
@@ -117,15 +117,15 @@ json_request(struct json_out *json, const struct description *d)
 {
 	const struct lend_req *r = &d->info.req;
 
-	json_open(json, "request", '{');
-	json_size(json, "a_bytes", r->a_bytes);
-	json_size(json, "tile_bytes", r->tile_bytes);
-	json_size(json, "worker_scatter", r->worker_scatter);
-	json_size(json, "b_bytes", r->b_bytes);
-	json_size(json, "team_scatter", r->team_scatter);
-	json_size(json, "barriers", r->barriers);
-	json_size(json, "team_bytes", d->req_bytes);
-	json_close(json, '}');
+	json_begin(json, "request", '{');
+	json_put_size(json, "a_bytes", r->a_bytes);
+	json_put_size(json, "tile_bytes", r->tile_bytes);
+	json_put_size(json, "worker_scatter", r->worker_scatter);
+	json_put_size(json, "b_bytes", r->b_bytes);
+	json_put_size(json, "team_scatter", r->team_scatter);
+	json_put_size(json, "barriers", r->barriers);
+	json_put_size(json, "team_bytes", d->req_bytes);
+	json_end(json, '}');
 }
 
 void
@@ -133,30 +133,30 @@ describe_json(const struct description *d, struct json_out *json)
 {
 	const struct lend_plan_info *i = &d->info;
 
-	json_text(json, "einsum", d->einsum);
-	json_text(json, "type", type_name(i->type));
+	json_put_text(json, "einsum", d->einsum);
+	json_put_text(json, "type", type_name(i->type));
 	json_shape(json, "a", d->a);
 	json_shape(json, "b", d->b);
 	json_shape(json, "c", &d->c);
-	json_size(json, "m", i->m);
-	json_size(json, "n", i->n);
-	json_size(json, "k", i->k);
-	json_size(json, "batch", i->batch);
-	json_size(json, "sum_a", i->sum_a);
-	json_size(json, "sum_b", i->sum_b);
-	json_bool(json, "swapped", i->swapped);
-	json_bool(json, "in_place", i->in_place);
-	json_text(json, "kernel", i->kernel);
-	json_size(json, "mr", i->mr);
-	json_size(json, "nr", i->nr);
-	json_size(json, "mc", i->mc);
-	json_size(json, "nc", i->nc);
-	json_size(json, "kc", i->kc);
-	json_size(json, "pm", i->pm);
-	json_size(json, "pn", i->pn);
-	json_text(json, "split", print_split(i->split));
-	json_real(json, "flops", i->flops);
-	json_real(json, "bytes", i->bytes);
-	json_real(json, "intensity", i->bytes > 0 ? i->flops / i->bytes : NAN);
+	json_put_size(json, "m", i->m);
+	json_put_size(json, "n", i->n);
+	json_put_size(json, "k", i->k);
+	json_put_size(json, "batch", i->batch);
+	json_put_size(json, "sum_a", i->sum_a);
+	json_put_size(json, "sum_b", i->sum_b);
+	json_put_bool(json, "swapped", i->swapped);
+	json_put_bool(json, "in_place", i->in_place);
+	json_put_text(json, "kernel", i->kernel);
+	json_put_size(json, "mr", i->mr);
+	json_put_size(json, "nr", i->nr);
+	json_put_size(json, "mc", i->mc);
+	json_put_size(json, "nc", i->nc);
+	json_put_size(json, "kc", i->kc);
+	json_put_size(json, "pm", i->pm);
+	json_put_size(json, "pn", i->pn);
+	json_put_text(json, "split", print_split(i->split));
+	json_put_real(json, "flops", i->flops);
+	json_put_real(json, "bytes", i->bytes);
+	json_put_real(json, "intensity", i->bytes > 0 ? i->flops / i->bytes : NAN);
 	json_request(json, d);
 }

@@ -39,7 +39,7 @@ put_key(struct json_out *json, const char *key)
 }
 
 void
-json_open(struct json_out *json, const char *key, char bracket)
+json_begin(struct json_out *json, const char *key, char bracket)
 {
 	put_key(json, key);
 	putc(bracket, json->file);
@@ -48,7 +48,7 @@ json_open(struct json_out *json, const char *key, char bracket)
 }
 
 void
-json_close(struct json_out *json, char bracket)
+json_end(struct json_out *json, char bracket)
 {
 	json->depth--;
 	json->inner = true;
@@ -60,21 +60,21 @@ json_close(struct json_out *json, char bracket)
 }
 
 void
-json_text(struct json_out *json, const char *key, const char *value)
+json_put_text(struct json_out *json, const char *key, const char *value)
 {
 	put_key(json, key);
 	put_string(json->file, value);
 }
 
 void
-json_size(struct json_out *json, const char *key, uint64_t value)
+json_put_size(struct json_out *json, const char *key, uint64_t value)
 {
 	put_key(json, key);
 	fprintf(json->file, "%" PRIu64, value);
 }
 
 void
-json_real(struct json_out *json, const char *key, double value)
+json_put_real(struct json_out *json, const char *key, double value)
 {
 	put_key(json, key);
 	if (isfinite(value))
@@ -84,21 +84,21 @@ json_real(struct json_out *json, const char *key, double value)
 }
 
 void
-json_bool(struct json_out *json, const char *key, bool value)
+json_put_bool(struct json_out *json, const char *key, bool value)
 {
 	put_key(json, key);
 	fputs(value ? "true" : "false", json->file);
 }
 
 void
-json_null(struct json_out *json, const char *key)
+json_put_null(struct json_out *json, const char *key)
 {
 	put_key(json, key);
 	fputs("null", json->file);
 }
 
 void
-json_raw(struct json_out *json, const char *key, const char *value)
+json_put_raw(struct json_out *json, const char *key, const char *value)
 {
 	put_key(json, key);
 	fputs(value, json->file);

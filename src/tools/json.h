@@ -17,16 +17,16 @@ struct json_out {
 };
 
 /* Closing the outermost brackets ends the line. */
-void json_open(struct json_out *json, const char *key, char bracket);
-void json_close(struct json_out *json, char bracket);
+void json_begin(struct json_out *json, const char *key, char bracket);
+void json_end(struct json_out *json, char bracket);
 
-void json_text(struct json_out *json, const char *key, const char *value);
-void json_size(struct json_out *json, const char *key, uint64_t value);
+void json_put_text(struct json_out *json, const char *key, const char *value);
+void json_put_size(struct json_out *json, const char *key, uint64_t value);
 /* null for what is no finite number. */
-void json_real(struct json_out *json, const char *key, double value);
-void json_bool(struct json_out *json, const char *key, bool value);
-void json_null(struct json_out *json, const char *key);
+void json_put_real(struct json_out *json, const char *key, double value);
+void json_put_bool(struct json_out *json, const char *key, bool value);
+void json_put_null(struct json_out *json, const char *key);
 /* Text that is JSON already. */
-void json_raw(struct json_out *json, const char *key, const char *value);
+void json_put_raw(struct json_out *json, const char *key, const char *value);
 
 #endif

@@ -83,6 +83,26 @@ team_return(void *ctx, struct lend_team *lease)
 	return 0;
 }
 
+static int
+buffer_borrow(void *ctx, size_t bytes, void **buffer)
+{
+	struct lender_buffer own = { 0 };
+	uint64_t allocations = 0;
+	int error = lender_buffer_ensure(&own, bytes, &allocations);
+
+	count(ctx, allocations);
+	*buffer = own.start;
+	return error;
+}
+
+static int
+buffer_return(void *ctx, void *buffer)
+{
+	(void)ctx;
+	free(buffer);
+	return 0;
+}
+
 void *
 lender_malloc_create(struct lend_lender *table)
 {
@@ -91,6 +111,8 @@ lender_malloc_create(struct lend_lender *table)
 	table->team_take = team_take;
 	table->team_panel = team_panel;
 	table->team_return = team_return;
+	table->buffer_borrow = buffer_borrow;
+	table->buffer_return = buffer_return;
 	return calloc(1, sizeof(struct malloc_lender));
 }
 

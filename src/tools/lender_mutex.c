@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One mutex, a list of idle workers' buffers and one of idle teams', last in
- * first out.  Buffers grow outside of the mutex and stay.
+ * first out.  Buffers grow outside of the mutex and stay.  Plain buffers wait
+ * on a list for each power of two; a page before each says which.
  */
 #include "tools/lenders.h"
 
@@ -11,11 +12,21 @@
 
 #include "tools/lender_buffers.h"
 
+#define PAGE ((size_t)4096)
+#define CLASSES 64
+
+/* Before a plain buffer. */
+struct plain {
+	struct plain *next;
+	unsigned class;		/* of 2^class bytes */
+};
+
 struct mutex_lender {
 	pthread_mutex_t lock;
 	/* All guarded by the lock. */
 	struct lender_worker *workers;
 	struct lender_team *teams;
+	struct plain *plains[CLASSES];
 	struct lender_counts counts;
 };
 
@@ -129,6 +140,57 @@ team_return(void *ctx, struct lend_team *lease)
 	return 0;
 }
 
+/* The class for so many bytes, at least a page. */
+static unsigned
+class_of(size_t bytes)
+{
+	unsigned class = 12;
+
+	while (class < CLASSES - 1 && (size_t)1 << class < bytes)
+		class++;
+	return class;
+}
+
+static int
+buffer_borrow(void *ctx, size_t bytes, void **buffer)
+{
+	struct mutex_lender *host = ctx;
+	unsigned class = class_of(bytes);
+	struct plain *plain;
+
+	if (class == CLASSES - 1)
+		return -ENOMEM;
+	pthread_mutex_lock(&host->lock);
+	plain = host->plains[class];
+	if (plain)
+		host->plains[class] = plain->next;
+	pthread_mutex_unlock(&host->lock);
+	if (!plain) {
+		size_t size = PAGE + ((size_t)1 << class);
+
+		plain = aligned_alloc(PAGE, size);
+		if (!plain)
+			return -ENOMEM;
+		plain->class = class;
+		settle(host, 0, size, 1);
+	}
+	*buffer = (char *)plain + PAGE;
+	return 0;
+}
+
+static int
+buffer_return(void *ctx, void *buffer)
+{
+	struct mutex_lender *host = ctx;
+	struct plain *plain = (struct plain *)((char *)buffer - PAGE);
+
+	pthread_mutex_lock(&host->lock);
+	plain->next = host->plains[plain->class];
+	host->plains[plain->class] = plain;
+	pthread_mutex_unlock(&host->lock);
+	return 0;
+}
+
 void *
 lender_mutex_create(struct lend_lender *table)
 {
@@ -142,6 +204,8 @@ lender_mutex_create(struct lend_lender *table)
 	table->team_take = team_take;
 	table->team_panel = team_panel;
 	table->team_return = team_return;
+	table->buffer_borrow = buffer_borrow;
+	table->buffer_return = buffer_return;
 	return host;
 }
 
@@ -160,6 +224,13 @@ lender_mutex_destroy(void *ctx)
 		host->teams = team->next;
 		lender_team_free(team);
 	}
+	for (unsigned class = 0; class < CLASSES; class++)
+		while (host->plains[class]) {
+			struct plain *plain = host->plains[class];
+
+			host->plains[class] = plain->next;
+			free(plain);
+		}
 	pthread_mutex_destroy(&host->lock);
 	free(host);
 }

@@ -36,7 +36,7 @@ lender_create(struct lender *lender, enum lender_kind kind, size_t limit)
 	lender->kind = kind;
 	lender->table.size = sizeof lender->table;
 	options.limit = limit;
-	options.name = "lend contract";
+	options.name = "lend";
 	if (kind == LENDER_LEND)
 		return lend_arena_create(&lender->arena, &options);
 	lender->table.host = kind == LENDER_MUTEX
@@ -83,4 +83,18 @@ lender_execute(const struct lender *lender, const lend_plan *plan,
 	if (lender->kind == LENDER_LEND)
 		return lend_plan_execute(plan, lender->arena, exec, call, why);
 	return lend_plan_execute_on(plan, &lender->table, exec, call, why);
+}
+
+int
+lender_execute_network(const struct lender *lender,
+		       const lend_network *network,
+		       const struct lend_exec *exec,
+		       const struct lend_network_call *call,
+		       struct lend_error *why)
+{
+	if (lender->kind == LENDER_LEND)
+		return lend_network_execute(network, lender->arena, exec,
+					    call, why);
+	return lend_network_execute_on(network, &lender->table, exec, call,
+				       why);
 }

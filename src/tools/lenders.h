@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the memory of `lend contract` comes from, so that one can see what
+ * Where the memory of contractions comes from, so that one can see what
  * each brings.
  *
  *   lend     an arena of the library
@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include <lend/contract.h>
+#include <lend/network.h>
 
 enum lender_kind { LENDER_LEND, LENDER_MUTEX, LENDER_MALLOC };
 
@@ -42,6 +43,11 @@ void lender_counts(const struct lender *lender, struct lender_counts *counts);
 int lender_execute(const struct lender *lender, const lend_plan *plan,
 		   const struct lend_exec *exec, const struct lend_call *call,
 		   struct lend_error *why);
+int lender_execute_network(const struct lender *lender,
+			   const lend_network *network,
+			   const struct lend_exec *exec,
+			   const struct lend_network_call *call,
+			   struct lend_error *why);
 
 /* The two others.  Null: no memory. */
 void *lender_mutex_create(struct lend_lender *table);
