@@ -12,6 +12,7 @@
 #include "bench/contract_bound.h"
 #include "bench/contract_cases.h"
 #include "bench/contract_measure.h"
+#include "bench/contract_networks.h"
 #include "bench/contract_peer.h"
 #include "bench/contract_report.h"
 #include "bench/contract_kernels.h"
@@ -27,6 +28,8 @@ struct options {
 	const char *json;
 	const char *only;	/* contractions whose name has it */
 	const char *hptt;
+	const char *networks;	/* a folder of instances */
+	bool networks_alone;
 	bool quick;
 	bool types[2];		/* f64, f32 */
 	int threads[COUNTS_MAX];
@@ -42,7 +45,8 @@ static const char usage[] =
 	"                [--types f64,f32] [--threads 1,2] [--repeats N]\n"
 	"                [--without NAME,..] [--blas LIBRARY]\n"
 	"                [--tblis LIBRARY] [--hptt LIBRARY]\n"
-	"                [--python PROGRAM] [--cpu]\n"
+	"                [--python PROGRAM] [--cpu] [--networks FOLDER]\n"
+	"                [--networks-alone]\n"
 	"\n"
 	"  --json FILE       write the figures there as well\n"
 	"  --quick           small tensors, few repeats: a smoke run that\n"
@@ -52,6 +56,8 @@ static const char usage[] =
 	"  --threads LIST    numbers of threads (default: 1,2)\n"
 	"  --repeats N       rounds of each (default: 7, at most 64; at most\n"
 	"                    3 of what takes longer than a second)\n"
+	"  --networks FOLDER contract the networks of its .json files too\n"
+	"  --networks-alone  and nothing else\n"
 	"  --cpu             by the processors' time over the number of\n"
 	"                    threads, not by the clock: for a busy machine\n"
 	"  --without LIST    of lend, ttgt, tblis, einsum, tensordot, small\n"
@@ -127,6 +133,8 @@ parse_option(struct options *options, int option)
 	case 'b': contract_libraries.blas = optarg; break;
 	case 'T': contract_libraries.tblis = optarg; break;
 	case 'H': options->hptt = optarg; break;
+	case 'N': options->networks = optarg; break;
+	case 'A': options->networks_alone = true; break;
 	case 'p': contract_libraries.python = optarg; break;
 	case 'h': fputs(usage, stdout); exit(0);
 	default: wrong_usage();
@@ -149,6 +157,8 @@ parse(int argc, char **argv, struct options *options)
 		{ "tblis", required_argument, NULL, 'T' },
 		{ "hptt", required_argument, NULL, 'H' },
 		{ "python", required_argument, NULL, 'p' },
+		{ "networks", required_argument, NULL, 'N' },
+		{ "networks-alone", no_argument, NULL, 'A' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -270,6 +280,29 @@ measure(const struct options *options)
 	}
 }
 
+/* A smoke run leaves out what takes long, and a second path. */
+static void
+measure_networks(const struct options *options)
+{
+	static const char *const paths[] = { "opt_flops", "opt_size", NULL };
+	static const char *const quick[] = { "opt_flops", NULL };
+	const struct contract_peer *numpy = &contract_peers[CONTRACT_EINSUM];
+	struct networks_plan plan = {
+		.folder = options->networks,
+		.only = options->only ? options->only :
+			options->quick ? "str_" : NULL,
+		.path = options->quick ? quick : paths,
+		.repeats = options->repeats ? options->repeats :
+			   options->quick ? 2 : 5,
+		.sample_ns = (options->quick ? 1 : 50) * MS,
+		.cpu = options->cpu,
+		.numpy = numpy->present,
+	};
+
+	for (int i = 0; i < options->counts; i++)
+		contract_networks(&plan, options->threads[i]);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -288,7 +321,10 @@ main(int argc, char **argv)
 	parse(argc, argv, &options);
 	open_peers(&options);
 	report_judge(!options.quick);
-	measure(&options);
+	if (!options.networks_alone)
+		measure(&options);
+	if (options.networks)
+		measure_networks(&options);
 	contract_report_print();
 	if (options.json)
 		error = report_write_json(options.json);

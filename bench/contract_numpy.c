@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NumPy in a child process, one for each case, as it reads its number of
- * threads when it starts.  The child has arrays of its own, takes a number of
- * turns from its input, and answers with how long they took.
+ * NumPy in a child process, one for each case.  The child has arrays of its
+ * own.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "bench/contract_peer.h"
 #include "bench/harness.h"
-
-extern char **environ;
+#include "bench/python_child.h"
 
 /* argv: einsum or tensordot, the type, A's, B's, C's labels, the extents. */
 static const char script[] =
@@ -50,71 +41,21 @@ static const char script[] =
 	"    print(time.perf_counter_ns() - start[0],\n"
 	"          time.process_time_ns() - start[1], flush=True)\n";
 
-struct child {
-	pid_t pid;
-	FILE *to, *from;
-};
-
 /* Of each contender that has one. */
-static struct child children[CONTRACT_PEERS];
+static struct python_child children[CONTRACT_PEERS];
 
-static struct child *
+static struct python_child *
 child_of(const struct contract_peer *self)
 {
 	return &children[self - contract_peers];
 }
 
-static bool
-has_numpy(const char *python)
-{
-	char command[512];
-
-	snprintf(command, sizeof(command),
-		 "'%s' -c 'import numpy' >/dev/null 2>&1", python);
-	return system(command) == 0;
-}
-
-/* The first one of the path may be of an environment without NumPy. */
 bool
 contract_numpy_open(struct contract_peer *self)
 {
-	const char *given = contract_libraries.python;
-	const char *const names[] = { given, "python3", "/usr/bin/python3" };
-
-	/* A child that ends early is an error of the read, not our end. */
-	signal(SIGPIPE, SIG_IGN);
-	for (int i = 0; i < (given ? 1 : 3); i++) {
-		if (!names[i] || !has_numpy(names[i]))
-			continue;
-		contract_libraries.python = names[i];
+	if (python_find(&contract_libraries.python))
 		return true;
-	}
 	return contract_refuse(self, "no Python has NumPy");
-}
-
-/* Our environment, with this number of threads for any BLAS. */
-static char **
-environment(int threads, char (*text)[64])
-{
-	static const char *const name[] = {
-		"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
-	};
-	size_t n = 0, to = 0;
-	char **copy;
-
-	while (environ[n])
-		n++;
-	copy = calloc(n + 4, sizeof(*copy));
-	if (!copy)
-		bench_die("no memory");
-	for (int i = 0; i < 3; i++) {
-		snprintf(text[i], sizeof(text[i]), "%s=%d", name[i], threads);
-		copy[to++] = text[i];
-	}
-	for (size_t i = 0; i < n; i++)
-		if (!strstr(environ[i], "_NUM_THREADS="))
-			copy[to++] = environ[i];
-	return copy;
 }
 
 /* The extents of labels a, b, .. with commas. */
@@ -133,51 +74,22 @@ write_extents(const struct contract_case *c, char *text, size_t size)
 				       i ? "," : "", extent[i]);
 }
 
-static void
-spawn(struct child *child, const char *how, const struct contract_job *job)
+static bool
+begin(struct contract_peer *self, const char *how,
+      const struct contract_job *job)
 {
 	const struct contract_case *c = job->c;
-	char extents[128], name[3][64];
+	char extents[128];
 	const char *argv[] = {
 		contract_libraries.python, "-c", script, how,
 		c->single ? "float32" : "float64", c->tensor[CASE_A].labels,
 		c->tensor[CASE_B].labels, c->tensor[CASE_C].labels, extents,
 		NULL
 	};
-	char **envp = environment(job->threads, name);
-	posix_spawn_file_actions_t actions;
-	int in[2], out[2], error;
 
 	write_extents(c, extents, sizeof(extents));
-	/* No child holds an end of another one's. */
-	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
-		bench_die("pipe: %s", strerror(errno));
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-	error = posix_spawnp(&child->pid, argv[0], &actions, NULL,
-			     (char *const *)argv, envp);
-	if (error)
-		bench_die("%s: %s", argv[0], strerror(error));
-	posix_spawn_file_actions_destroy(&actions);
-	free(envp);
-	close(in[0]);
-	close(out[1]);
-	child->to = fdopen(in[1], "w");
-	child->from = fdopen(out[0], "r");
-}
-
-static bool
-begin(struct contract_peer *self, const char *how,
-      const struct contract_job *job)
-{
-	struct child *child = child_of(self);
-	char line[64];
-
-	spawn(child, how, job);
-	if (fgets(line, sizeof(line), child->from))
+	if (python_start(child_of(self), argv, job->threads))
 		return true;
-	contract_numpy_end(self);
 	return contract_refuse(self, "NumPy ended");
 }
 
@@ -198,24 +110,11 @@ contract_tensordot_begin(struct contract_peer *self,
 struct contract_time
 contract_numpy_run(struct contract_peer *self, unsigned turns)
 {
-	struct child *child = child_of(self);
-	struct contract_time time;
-	char line[64], *rest;
-
-	fprintf(child->to, "%u\n", turns);
-	if (fflush(child->to) || !fgets(line, sizeof(line), child->from))
-		bench_die("NumPy ended");
-	time.wall = strtoull(line, &rest, 10);
-	time.cpu = strtoull(rest, NULL, 10);
-	return time;
+	return python_run(child_of(self), turns);
 }
 
 void
 contract_numpy_end(struct contract_peer *self)
 {
-	struct child *child = child_of(self);
-
-	fclose(child->to);
-	fclose(child->from);
-	waitpid(child->pid, NULL, 0);
+	python_stop(child_of(self));
 }
