@@ -12,10 +12,10 @@
  * somewhere, and noise in the costs never helped.
  *
  * Each tensor keeps its best partner among the younger ones.  A step changes
- * the costs of pairs with the two tensors that go, with the new one, and of
- * those that have a label which the step left to two tensors alone: they may
- * sum it now.  What could have changed is looked at anew, so the costs are
- * exact at each step.
+ * no cost of a pair that stays: a label that such a pair has is kept if any
+ * other tensor has it, and what had it of the two that go, the new one has, or
+ * it was theirs alone.  So only those whose partner went look for another one,
+ * and the new one offers itself to all its neighbours.
  */
 #include <errno.h>
 #include <float.h>
@@ -44,7 +44,6 @@ struct label_list {
 	uint32_t *node;
 	size_t length, room;
 	size_t held;		/* by those that are here, and the output */
-	bool output;
 };
 
 /* Costs of a pair x, y with the product p, in elements. */
@@ -262,10 +261,8 @@ add_operands(struct search *search)
 {
 	const struct lend_network *net = search->net;
 
-	for (size_t i = 0; i < net->output.rank; i++) {
-		search->list[net->output.label[i]].output = true;
+	for (size_t i = 0; i < net->output.rank; i++)
 		search->list[net->output.label[i]].held++;
-	}
 	for (size_t i = 0; i < net->count; i++) {
 		const struct value *value = &net->value[i];
 		uint32_t label[LEND_MAX_RANK];
@@ -321,21 +318,19 @@ leave(struct search *search, uint32_t at)
 		search->list[node->label[i]].held--;
 }
 
-/* Marks what a step may have changed: see the head of this file. */
+/* Marks who lost its partner.  They are neighbours of the one that is gone. */
 static void
 mark_stale(struct search *search, const struct node *gone, uint32_t x,
 	   uint32_t y)
 {
 	for (size_t i = 0; i < gone->rank; i++) {
 		struct label_list *list = &search->list[gone->label[i]];
-		size_t held = list->held - list->output;
 
 		compact(search, list);
 		for (size_t j = 0; j < list->length; j++) {
 			struct node *node = &search->node[list->node[j]];
 
-			if (node->partner == x || node->partner == y ||
-			    held <= 2)
+			if (node->partner == x || node->partner == y)
 				node->stale = true;
 		}
 	}
