@@ -139,19 +139,26 @@ fill(struct network_tensor *t, enum lend_type type, uint64_t *state)
 static void
 make_operands(struct network_case *c, uint64_t *state)
 {
-	unsigned labels = 1 + random_below(state, NETWORK_LABELS);
+	/* A label that many have, as a batch of small products. */
+	bool batch = random_below(state, 3) == 0;
+	unsigned labels = 1 + random_below(state, batch ? NETWORK_LABELS / 2 :
+						  NETWORK_LABELS);
 
 	for (unsigned i = 0; i < labels; i++)
 		c->extent[i] = random_below(state, 60) == 0 ? 0 :
 			       1 + random_below(state, 3);
+	if (batch)
+		c->extent[0] = 16 + random_below(state, 12);
 	for (size_t i = 0; i < c->count; i++) {
 		struct network_tensor *t = &c->operand[i];
 
 		t->rank = random_below(state, NETWORK_RANK);
-		for (size_t d = 0; d < t->rank; d++) {
+		for (size_t d = 0; d < t->rank; d++)
 			t->label[d] = random_below(state, labels);
+		if (batch && random_below(state, 3))
+			t->label[t->rank++] = 0;
+		for (size_t d = 0; d < t->rank; d++)
 			t->extent[d] = c->extent[t->label[d]];
-		}
 	}
 }
 
@@ -166,9 +173,12 @@ make_output(struct network_case *c, uint64_t *state)
 		for (size_t d = 0; d < c->operand[i].rank; d++)
 			there[c->operand[i].label[d]] = true;
 	for (unsigned l = 0; l < NETWORK_LABELS; l++) {
+		bool batch = c->extent[l] >= 16;
 		size_t at;
 
-		if (!there[l] || random_below(state, 3))
+		/* One in three; three in four where it is the batch. */
+		if (!there[l] || random_below(state, batch ? 4 : 3) >
+				 (batch ? 2 : 0))
 			continue;
 		at = random_below(state, (unsigned)out->rank + 1);
 		out->label[out->rank] = out->label[at];

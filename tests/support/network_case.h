@@ -5,7 +5,8 @@
  * the path.  All numbers are small integers, so nothing is rounded.  The same
  * seed gives the same one.
  *
- *   labels of one, two and many operands, with and without the output;
+ *   labels of one, two and many operands, with and without the output, some
+ *   of them large: batches of small products;
  *   diagonals; sums within an operand; scalars; extents 0 and 1
  *   strides permuted, padded, negative; of inputs also zero
  *

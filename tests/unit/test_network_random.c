@@ -13,7 +13,7 @@
 #include "support/suite.h"
 
 /* Per test; more with TEST_NETWORKS. */
-#define NETWORKS 400
+#define NETWORKS 150
 #define TESTS 8
 
 static size_t
