@@ -6,8 +6,9 @@
  *   held = the table + all results made and not yet read
  *
  * and no more than known beforehand: step by step it is a sum over the list;
- * with branches side by side it is largest when as many as there are threads
- * are each at their peaks, those of the greatest need, and all others done.
+ * with branches side by side, whose results' buffers are borrowed before them,
+ * it is largest when as many as there are threads are each at their peaks,
+ * those of the greatest need.
  */
 #include <errno.h>
 #include <string.h>

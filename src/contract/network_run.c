@@ -8,6 +8,10 @@
  * stops an execution, what is left in the table is given back at the end.
  *
  * The first error of any branch is kept, the others stop at their next step.
+ *
+ * Each thread gives back what it has borrowed itself, so that the caches of an
+ * arena's threads have what they need the next time: the results of branches,
+ * which the calling thread reads in the trunk, are borrowed by it beforehand.
  */
 #include <errno.h>
 #include <string.h>
@@ -109,7 +113,8 @@ multiply(struct run *run, const struct lend_exec *exec, size_t s,
 		call.alpha = run->call->alpha;
 		call.beta = run->call->beta;
 	} else {
-		error = borrow(run, network_result(net, s)->bytes,
+		error = run->table[s] ? 0 :
+			borrow(run, network_result(net, s)->bytes,
 			       &run->table[s], why);
 		if (error)
 			return error;
@@ -167,6 +172,24 @@ run_branch(size_t index, const struct lend_exec *child, void *ctx)
 		  branch->first + branch->steps);
 }
 
+/* The results of all branches; false: the error is kept. */
+static bool
+borrow_results(struct run *run)
+{
+	for (size_t i = 0; i < run->split->branches; i++) {
+		size_t root = run->split->branch[i].root;
+		struct lend_error why = { "" };
+		int error = borrow(run, network_result(run->net, root)->bytes,
+				   &run->table[root], &why);
+
+		if (!error)
+			continue;
+		fail(run, error, root, &why);
+		return false;
+	}
+	return true;
+}
+
 static void
 run_all(struct run *run)
 {
@@ -177,6 +200,8 @@ run_all(struct run *run)
 		run_steps(run, run->exec, NULL, 0, run->net->steps);
 		return;
 	}
+	if (!borrow_results(run))
+		return;
 	last = &split->branch[split->branches - 1];
 	/* Its arguments are right: there is no error. */
 	if (lend_exec_fork(run->exec, split->branches, run_branch, run))

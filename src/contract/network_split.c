@@ -191,16 +191,19 @@ list_steps(const struct lend_network *net, struct split *split,
 
 	for (size_t i = 1; i <= split->branches; i++) {
 		struct branch *branch = &split->branch[i - 1];
-		size_t held = 0;
+		/* The result's buffer is there from the start. */
+		size_t held = network_result(net, branch->root)->bytes;
 
 		branch->first = to;
+		branch->peak = held;
 		for (size_t s = 0; s <= branch->root; s++) {
 			const struct step *step = &net->step[s];
 
 			if (owner[s] != i)
 				continue;
 			split->list[to++] = s;
-			held += network_result(net, s)->bytes;
+			if (s != branch->root)
+				held += network_result(net, s)->bytes;
 			branch->peak = size_max(branch->peak, held);
 			held -= net->value[step->x].bytes +
 				net->value[step->y].bytes;
