@@ -13,6 +13,7 @@
 
 #include "support/contract_site.h"
 #include "support/network_case.h"
+#include "support/network_meter.h"
 #include "support/suite.h"
 
 #define CLIENTS 8
@@ -183,7 +184,9 @@ START_TEST(test_branches)
 {
 	static struct forest f;
 	static double expected[SIDE * SIDE];
+	static struct meter meter;
 	struct site site = site_open();
+	struct lend_lender lender;
 	struct lend_network_call call = { f.operands, f.r, NULL, NULL };
 	struct lend_req req;
 	struct lend_exec exec;
@@ -199,10 +202,50 @@ START_TEST(test_branches)
 	ck_assert_int_eq(lend_exec_narrow(&site.exec, (size_t)_i, &exec), 0);
 	for (int turn = 0; turn < 30; turn++) {
 		memset(f.r, 0xff, sizeof(f.r));
-		ck_assert_int_eq(lend_network_execute(f.network, site.arena,
-						      &exec, &call, NULL), 0);
+		lender = meter_start(&meter, site.arena);
+		ck_assert_int_eq(lend_network_execute_on(f.network, &lender,
+							 &exec, &call, NULL),
+				 0);
 		ck_assert(close_to(f.r, expected));
+		/* Results of several chains, and no more than was said. */
+		ck_assert_uint_ge(meter.most, 4 * sizeof(f.r));
+		ck_assert_uint_le(meter.most, beside);
+		ck_assert_uint_eq(meter.out, 0);
+		ck_assert(!meter.strange);
 	}
+	lend_network_destroy(f.network);
+	site_close(&site);
+}
+END_TEST
+
+/* Each borrowing of branches fails in turn. */
+START_TEST(test_branches_starved)
+{
+	static struct forest f;
+	static struct meter meter;
+	struct site site = site_open();
+	struct lend_network_call call = { f.operands, f.r, NULL, NULL };
+	size_t nth = 0;
+
+	forest_open(&f);
+	memset(f.r, 0, sizeof(f.r));
+	do {
+		struct lend_lender lender = meter_start(&meter, site.arena);
+		struct lend_error why = { "" };
+		int error;
+
+		meter.fail_at = ++nth;
+		meter.error = -ENOMEM;
+		error = lend_network_execute_on(f.network, &lender,
+						&site.exec, &call, &why);
+		ck_assert_uint_eq(meter.out, 0);
+		ck_assert_uint_eq(meter.now, 0);
+		ck_assert(!meter.strange);
+		ck_assert_int_eq(error, meter.calls < nth ? 0 : -ENOMEM);
+		ck_assert(!error || f.r[0] == 0);
+		ck_assert(!error == !why.text[0]);
+	} while (meter.calls >= nth);
+	ck_assert_uint_gt(nth, CHAINS * LINKS);
 	lend_network_destroy(f.network);
 	site_close(&site);
 }
@@ -257,6 +300,7 @@ main(void)
 
 	tcase_add_loop_test(tcase, test_shared, 0, 12);
 	tcase_add_loop_test(tcase, test_branches, 2, 6);
+	tcase_add_test(tcase, test_branches_starved);
 	tcase_add_test(tcase, test_nested);
 	return suite_run(suite);
 }
