@@ -63,8 +63,9 @@ bool args_bytes(const struct args *args, size_t *bytes);	/* K, M, G, T */
 bool args_positive(const struct args *args, double *number);
 bool args_team(const struct args *args, size_t *pm, size_t *pn);
 bool args_type(const struct args *args, enum lend_type *type);
-/* "1.5", "1.5,-2", "1.5-2i", "2i" */
 bool args_complex(const struct args *args, double number[2]);
+/* "1.5", "1.5,-2", "1.5-2i", "2i"; false, and nothing is told. */
+bool complex_parse(double number[2], const char *text);
 
 void args_help(const struct args_command *command);
 

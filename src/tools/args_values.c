@@ -105,16 +105,16 @@ is_unit(const char *p)
 }
 
 bool
-args_complex(const struct args *args, double number[2])
+complex_parse(double number[2], const char *text)
 {
-	const char *p = args->value;
+	const char *p;
 	double value;
 	char *end;
 
 	number[0] = number[1] = 0;
-	value = strtod(p, &end);
-	if (end == p)
-		return wrong(args, "a number as 1.5, 1.5,-2 or 1.5-2i");
+	value = strtod(text, &end);
+	if (end == text)
+		return false;
 	if (is_unit(end)) {
 		number[1] = value;
 		return true;
@@ -125,9 +125,15 @@ args_complex(const struct args *args, double number[2])
 	/* "1.5,-2" or "1.5-2i": a sign is then part of the second. */
 	p = *end == ',' ? end + 1 : end;
 	if (*end != ',' && *end != '+' && *end != '-')
-		return wrong(args, "a number as 1.5, 1.5,-2 or 1.5-2i");
+		return false;
 	number[1] = strtod(p, (char **)&p);
-	if (p == end || (*end == ',' ? *p || p == end + 1 : !is_unit(p)))
+	return *end == ',' ? !*p && p != end + 1 : p != end && is_unit(p);
+}
+
+bool
+args_complex(const struct args *args, double number[2])
+{
+	if (!complex_parse(number, args->value))
 		return wrong(args, "a number as 1.5, 1.5,-2 or 1.5-2i");
 	return true;
 }

@@ -46,6 +46,18 @@ struct npy_header {
 bool npy_parse(struct npy_header *header, const void *bytes, size_t size,
 	       struct message *why);
 
+/*
+ * How long the file is that begins with the `size` bytes, by its header; 0:
+ * the header is not whole, or wrong.
+ */
+size_t npy_announced(const void *bytes, size_t size);
+
+/*
+ * Writes the elements, which lie at `from` as the header says, to `to` in this
+ * machine's byte order.  `to` may be at or before `from` and overlap it.
+ */
+void npy_native(const struct npy_header *header, void *to, const void *from);
+
 /* The most bytes that npy_format() writes. */
 #define NPY_FORMAT_MAX ((size_t)(128 + 24 * LEND_MAX_RANK))
 

@@ -302,18 +302,29 @@ find_dict(struct cursor *at, const unsigned char *bytes, size_t size,
 	return true;
 }
 
+/* All of the header; *elements are the bytes of the elements. */
+static bool
+read_header(struct npy_header *header, const void *bytes, size_t size,
+	    size_t *elements, struct message *why)
+{
+	struct cursor at;
+
+	memset(header, 0, sizeof *header);
+	if (!find_dict(&at, bytes, size, why) || !read_dict(&at, header) ||
+	    !npy_measure(header, elements, why))
+		return false;
+	header->data = position(&at);
+	return true;
+}
+
 bool
 npy_parse(struct npy_header *header, const void *bytes, size_t size,
 	  struct message *why)
 {
-	struct cursor at;
 	size_t want, have;
 
-	memset(header, 0, sizeof *header);
-	if (!find_dict(&at, bytes, size, why) || !read_dict(&at, header) ||
-	    !npy_measure(header, &want, why))
+	if (!read_header(header, bytes, size, &want, why))
 		return false;
-	header->data = position(&at);
 	have = size - header->data;
 	if (have < want)
 		return refuse(why, "truncated: its shape takes %zu bytes, and "
@@ -322,6 +333,17 @@ npy_parse(struct npy_header *header, const void *bytes, size_t size,
 		return refuse(why, "%zu bytes too many: its shape takes %zu",
 			      have - want, want);
 	return true;
+}
+
+size_t
+npy_announced(const void *bytes, size_t size)
+{
+	struct npy_header header;
+	size_t elements;
+
+	/* Of two sizes that are below PTRDIFF_MAX each. */
+	return read_header(&header, bytes, size, &elements, NULL)
+		? header.data + elements : 0;
 }
 
 size_t

@@ -12,21 +12,41 @@
 #include "tools/memory.h"
 
 static void
-swap_32(uint32_t *to, const unsigned char *from, size_t n)
+swap_32(unsigned char *to, const unsigned char *from, size_t n)
 {
+	uint32_t real;
+
 	for (size_t i = 0; i < n; i++) {
-		memcpy(&to[i], from + i * sizeof *to, sizeof *to);
-		to[i] = __builtin_bswap32(to[i]);
+		memcpy(&real, from + i * sizeof real, sizeof real);
+		real = __builtin_bswap32(real);
+		memcpy(to + i * sizeof real, &real, sizeof real);
 	}
 }
 
 static void
-swap_64(uint64_t *to, const unsigned char *from, size_t n)
+swap_64(unsigned char *to, const unsigned char *from, size_t n)
 {
+	uint64_t real;
+
 	for (size_t i = 0; i < n; i++) {
-		memcpy(&to[i], from + i * sizeof *to, sizeof *to);
-		to[i] = __builtin_bswap64(to[i]);
+		memcpy(&real, from + i * sizeof real, sizeof real);
+		real = __builtin_bswap64(real);
+		memcpy(to + i * sizeof real, &real, sizeof real);
 	}
+}
+
+void
+npy_native(const struct npy_header *header, void *to, const void *from)
+{
+	size_t bytes = header->count * lend_type_bytes(header->type);
+	size_t real = type_real_bytes(header->type);
+
+	if (!header->foreign)
+		memmove(to, from, bytes);
+	else if (real == 4)
+		swap_32(to, from, bytes / real);
+	else
+		swap_64(to, from, bytes / real);
 }
 
 /*
@@ -40,18 +60,12 @@ copy(struct npy_input *input, struct message *why)
 	const unsigned char *from =
 		(unsigned char *)input->memory + header->data;
 	size_t bytes = header->count * lend_type_bytes(header->type);
-	size_t real = type_real_bytes(header->type);
 	void *own = memory_map(bytes);
 
 	if (!own)
 		return refuse(why, "no memory for a copy of its %zu bytes",
 			      bytes);
-	if (!header->foreign)
-		memcpy(own, from, bytes);
-	else if (real == 4)
-		swap_32(own, from, bytes / real);
-	else
-		swap_64(own, from, bytes / real);
+	npy_native(header, own, from);
 	cleanup_unmap(input->memory);
 	munmap(input->memory, input->bytes);
 	input->memory = own;

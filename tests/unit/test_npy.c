@@ -277,6 +277,43 @@ START_TEST(lays_out)
 }
 END_TEST
 
+/* A server knows what is to come as soon as it may. */
+START_TEST(announces_its_size)
+{
+	struct file file;
+
+	make(&file, 1, "{'descr': '<f8', 'fortran_order': False, "
+		       "'shape': (3, 5)}", 120);
+	for (size_t size = 0; size <= file.size; size++)
+		ck_assert_uint_eq(npy_announced(file.bytes, size),
+				  size < file.size - 120 ? 0 : file.size);
+	/* Only the header can tell, and this one is wrong. */
+	file.bytes[0] = 'x';
+	ck_assert_uint_eq(npy_announced(file.bytes, file.size), 0);
+}
+END_TEST
+
+/* Within one block, towards its beginning, by less than an element. */
+START_TEST(moves_to_this_machine)
+{
+	static const enum lend_type types[] = { LEND_F32, LEND_CF64 };
+	struct npy_header header = { .type = types[_i % 2],
+				     .foreign = _i / 2 % 2, .count = 3 };
+	size_t real = types[_i % 2] == LEND_F32 ? 4 : 8;
+	size_t bytes = 3 * lend_type_bytes(header.type);
+	size_t shift = (size_t)_i / 4;
+	unsigned char block[3 * 16 + 8], want[3 * 16];
+
+	for (size_t i = 0; i < bytes; i++) {
+		block[shift + i] = (unsigned char)i;
+		want[header.foreign ? i / real * real + real - 1 - i % real
+				    : i] = (unsigned char)i;
+	}
+	npy_native(&header, block, block + shift);
+	ck_assert_mem_eq(block, want, bytes);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -290,6 +327,8 @@ main(void)
 			    sizeof bad / sizeof bad[0]);
 	tcase_add_test(reading, refuses_beginnings);
 	tcase_add_test(reading, counts_dimensions);
+	tcase_add_test(reading, announces_its_size);
+	tcase_add_loop_test(reading, moves_to_this_machine, 0, 4 * 8);
 	tcase_add_test(writing, formats);
 	tcase_add_test(writing, formats_the_largest);
 	tcase_add_test(writing, lays_out);
