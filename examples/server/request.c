@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+#include "request.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server.h"
+
+/* More than comes in at once: it may have been counted and not been taken. */
+#define IN_HAND ((size_t)1 << 20)
+
+/* ------------------------------------------------------------------------
+ * Refusals
+ * ------------------------------------------------------------------------ */
+
+bool
+request_refuse(struct request *request, unsigned status, const char *format,
+	       ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(request->why.text, sizeof request->why.text, format, args);
+	va_end(args);
+	/* One line, whatever the client's names are made of. */
+	for (char *p = request->why.text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	request->status = status;
+	request_release(request);
+	return false;
+}
+
+bool
+request_refuse_memory(struct request *request, int error, size_t needed,
+		      const char *what)
+{
+	struct lend_stats stats;
+
+	if (error == -EOVERFLOW)
+		return request_refuse(request, 400, "%s: beyond any address "
+				      "space", what);
+	if (error != -EDQUOT ||
+	    lend_arena_stats(request->server->arena, &stats))
+		return request_refuse(request, 503, "%s: no memory for %zu "
+				      "bytes: %s", what, needed,
+				      strerror(-error));
+	return request_refuse(request, 503, "%s: over the memory limit: "
+			      "needed %zu bytes, limit %zu, retained %zu, of "
+			      "them lent %zu", what, needed,
+			      stats.limit_bytes, stats.retained_bytes,
+			      stats.leased_bytes);
+}
+
+/* ------------------------------------------------------------------------
+ * Parts
+ * ------------------------------------------------------------------------ */
+
+struct part *
+request_part(const struct request *request, size_t i)
+{
+	return (struct part *)(void *)request->parts.start + i;
+}
+
+struct part *
+request_find(const struct request *request, const char *name)
+{
+	for (size_t i = 0; i < request->count; i++)
+		if (!strcmp(request_part(request, i)->name, name))
+			return request_part(request, i);
+	return NULL;
+}
+
+bool
+part_is_operand(const struct part *part)
+{
+	return !part->text && strcmp(part->name, "accumulate");
+}
+
+static bool
+is_text(const char *name)
+{
+	return !strcmp(name, "einsum") || !strcmp(name, "alpha") ||
+	       !strcmp(name, "beta");
+}
+
+static bool
+end_text(struct request *request, struct part *part)
+{
+	int error = bytes_grow(&part->body, request->server->arena, 1);
+
+	if (error)
+		return request_refuse_memory(request, error,
+					     part->body.size + 1, part->name);
+	if (part->body.size && memchr(part->body.start, 0, part->body.size))
+		return request_refuse(request, 400, "field '%s': a zero byte",
+				      part->name);
+	part->body.start[part->body.size] = '\0';
+	return true;
+}
+
+/*
+ * Sees to it that the elements lie as a contraction wants them: they move to
+ * where their file began if they are not aligned.
+ */
+static bool
+end_array(struct request *request, struct part *part)
+{
+	struct bytes *body = &part->body;
+	struct npy_header *header = &part->header;
+	struct lend_layout layout;
+	struct message why;
+	unsigned char *from;
+
+	if (!npy_parse(header, body->start, body->size, &why))
+		return request_refuse(request, 400, "array '%s': %s",
+				      part->name, why.text);
+	from = body->start + header->data;
+	part->data = from;
+	if (header->data % type_real_bytes(header->type))
+		part->data = body->start;
+	if (header->foreign || part->data != from)
+		npy_native(header, part->data, from);
+	npy_layout(header, part->stride, &layout);
+	return true;
+}
+
+static bool
+end_part(struct request *request)
+{
+	struct part *part;
+
+	if (request->count == 0)
+		return true;
+	part = request_part(request, request->count - 1);
+	return (part->text ? end_text : end_array)(request, part);
+}
+
+static bool
+begin_part(struct request *request, const char *name)
+{
+	struct part *part;
+	int error;
+
+	if (!end_part(request))
+		return false;
+	if (name[0] == '\0' || strlen(name) >= PART_NAME_MAX)
+		return request_refuse(request, 400, "part %zu: its name has "
+				      "not 1 to %zu bytes",
+				      request->count + 1, PART_NAME_MAX - 1);
+	if (request_find(request, name))
+		return request_refuse(request, 400, "field '%s' stands twice",
+				      name);
+	if (request->count == PARTS_MAX)
+		return request_refuse(request, 400, "more than %zu parts",
+				      PARTS_MAX);
+	error = bytes_grow(&request->parts, request->server->arena,
+			   sizeof *part);
+	if (error)
+		return request_refuse_memory(request, error, sizeof *part,
+					     "the list of parts");
+	request->parts.size += sizeof *part;
+	part = request_part(request, request->count++);
+	memset(part, 0, sizeof *part);
+	strcpy(part->name, name);
+	part->text = is_text(name);
+	return true;
+}
+
+/* ------------------------------------------------------------------------
+ * Their bytes
+ * ------------------------------------------------------------------------ */
+
+/*
+ * How much the whole part takes, if its header says so and no more than what
+ * the client still sends; else 0.  A client that announces nothing is lent
+ * nothing in advance.
+ */
+static size_t
+foresee(const struct request *request, const struct part *part)
+{
+	uint64_t left = request->announced - request->received + IN_HAND;
+	size_t total;
+
+	if (part->text || request->announced < request->received)
+		return 0;
+	total = npy_announced(part->body.start, part->body.size);
+	return total > part->body.size && total - part->body.size <= left
+		? total : 0;
+}
+
+static bool
+append(struct request *request, struct part *part, const char *data,
+       size_t size)
+{
+	lend_arena *arena = request->server->arena;
+	struct bytes *body = &part->body;
+	size_t total = 0;
+	int error = 0;
+
+	if (size > body->capacity - body->size)
+		total = foresee(request, part);
+	if (total)
+		error = bytes_reserve(body, arena, total);
+	if (!error)
+		error = bytes_grow(body, arena, size);
+	if (error) {
+		size = total ? total : body->size + size;
+		return request_refuse_memory(request, error, size, part->name);
+	}
+	memcpy(body->start + body->size, data, size);
+	body->size += size;
+	return true;
+}
+
+bool
+request_take(struct request *request, const char *name, uint64_t offset,
+	     const char *data, size_t size)
+{
+	struct part *part = NULL;
+
+	if (request->count > 0)
+		part = request_part(request, request->count - 1);
+	/*
+	 * The parser may report a part twice at its beginning.  No two have
+	 * one name: what has come to nothing so far goes on.
+	 */
+	if (!part || strcmp(part->name, name) ||
+	    (offset == 0 && part->body.size > 0)) {
+		if (!begin_part(request, name))
+			return false;
+		part = request_part(request, request->count - 1);
+	}
+	if (size == 0)
+		return true;
+	if (part->text && size > PART_TEXT_MAX - part->body.size)
+		return request_refuse(request, 400, "field '%s': more than "
+				      "%zu bytes", part->name, PART_TEXT_MAX);
+	return append(request, part, data, size);
+}
+
+bool
+request_end(struct request *request)
+{
+	return end_part(request);
+}
+
+void
+request_release_inputs(struct request *request)
+{
+	for (size_t i = 0; i < request->count; i++) {
+		struct part *part = request_part(request, i);
+
+		if (part->text || part_is_operand(part))
+			bytes_release(&part->body);
+	}
+}
+
+void
+request_release(struct request *request)
+{
+	for (size_t i = 0; i < request->count; i++)
+		bytes_release(&request_part(request, i)->body);
+	request->count = 0;
+	bytes_release(&request->parts);
+	bytes_release(&request->result);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The rooms, and the one arena that all memory of requests comes from. */
+#ifndef EXAMPLES_SERVER_SERVER_H
+#define EXAMPLES_SERVER_SERVER_H
+
+#include <lend/arena.h>
+#include <lend/exec.h>
+
+#include "metrics.h"
+#include "options.h"
+
+struct http;
+struct plans;
+struct queue;
+
+/* Set at the start, before there is a second thread. */
+struct server {
+	struct options options;
+	lend_arena *arena;
+	lend_pool *pool;
+	struct lend_exec exec;
+	struct metrics metrics;
+	struct plans *plans;
+	struct queue *queue;
+	struct http *http;
+};
+
+#endif
