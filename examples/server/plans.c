@@ -70,7 +70,8 @@ layout_size(const struct lend_layout *layout)
 static size_t
 key_size(const struct plans_key *key)
 {
-	size_t size = strlen(key->einsum) + 1 + 3 * sizeof(size_t);
+	size_t size = strlen(key->einsum) + 1 + 4 * sizeof(size_t) +
+		      key->steps * sizeof *key->path;
 
 	for (size_t i = 0; i < key->count; i++)
 		size += layout_size(&key->operands[i]);
@@ -99,9 +100,13 @@ put_layout(unsigned char *to, const struct lend_layout *layout)
 static void
 key_write(const struct plans_key *key, unsigned char *to)
 {
-	size_t head[3] = { (size_t)key->type, key->count, key->output != NULL };
+	size_t head[4] = {
+		(size_t)key->type, key->count, key->output != NULL,
+		key->steps,
+	};
 
 	to = put(to, head, sizeof head);
+	to = put(to, key->path, key->steps * sizeof *key->path);
 	to = put(to, key->einsum, strlen(key->einsum) + 1);
 	for (size_t i = 0; i < key->count; i++)
 		to = put_layout(to, &key->operands[i]);
@@ -196,8 +201,8 @@ plans_take(struct plans *plans, const struct plans_key *key,
 		return 0;
 	}
 	error = lend_network_create(&own->network, key->einsum, key->type,
-				    key->count, key->operands, NULL, 0,
-				    &options, why);
+				    key->count, key->operands, key->path,
+				    key->steps, &options, why);
 	if (error) {
 		free(own);
 		return error;

@@ -19,6 +19,8 @@ struct plans_key {
 	size_t count;
 	const struct lend_layout *operands;
 	const struct lend_layout *output;	/* or null */
+	const struct lend_network_pair *path;	/* null: to be found */
+	size_t steps;
 };
 
 /* Keeps `room` plans, and more only while they are used.  Null: no memory. */

@@ -83,7 +83,19 @@ static bool
 is_text(const char *name)
 {
 	return !strcmp(name, "einsum") || !strcmp(name, "alpha") ||
-	       !strcmp(name, "beta");
+	       !strcmp(name, "beta") || !strcmp(name, "path");
+}
+
+/* No memory for so many bytes of the part. */
+static bool
+refuse_part(struct request *request, const struct part *part, int error,
+	    size_t needed)
+{
+	char what[PART_NAME_MAX + 16];
+
+	snprintf(what, sizeof what, "%s '%s'", part->text ? "field" : "array",
+		 part->name);
+	return request_refuse_memory(request, error, needed, what);
 }
 
 static bool
@@ -92,8 +104,7 @@ end_text(struct request *request, struct part *part)
 	int error = bytes_grow(&part->body, request->server->arena, 1);
 
 	if (error)
-		return request_refuse_memory(request, error,
-					     part->body.size + 1, part->name);
+		return refuse_part(request, part, error, part->body.size + 1);
 	if (part->body.size && memchr(part->body.start, 0, part->body.size))
 		return request_refuse(request, 400, "field '%s': a zero byte",
 				      part->name);
@@ -206,10 +217,9 @@ append(struct request *request, struct part *part, const char *data,
 		error = bytes_reserve(body, arena, total);
 	if (!error)
 		error = bytes_grow(body, arena, size);
-	if (error) {
-		size = total ? total : body->size + size;
-		return request_refuse_memory(request, error, size, part->name);
-	}
+	if (error)
+		return refuse_part(request, part, error,
+				   total ? total : body->size + size);
 	memcpy(body->start + body->size, data, size);
 	body->size += size;
 	return true;

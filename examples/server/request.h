@@ -5,9 +5,9 @@
  *   reading --last byte--> (queued --> contracted) --> answered
  *      \--wrong, too large, no memory: status is set, the buffers are back-->
  *
- * Every part is a field with a name of its own.  `einsum`, `alpha` and `beta`
- * are texts, `accumulate` is the array that the product is added to, every
- * other one is an operand, in the order in which they stand.
+ * Every part is a field with a name of its own.  `einsum`, `path`, `alpha` and
+ * `beta` are texts, `accumulate` is the array that the product is added to,
+ * every other one is an operand, in the order in which they stand.
  *
  * One thread at a time works on a request: the one that reads and writes its
  * connection, and between queue_put() and the resumption a worker.

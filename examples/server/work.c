@@ -7,6 +7,7 @@
 #include "work.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <lend/buffer.h>
@@ -20,8 +21,9 @@
 struct job {
 	struct request *request;
 	struct plans_key key;
-	/* One borrowed buffer: `layout`, then `data`, of each operand. */
-	struct lend_layout *layout;
+	/* In one borrowed buffer, with room for each part and one more. */
+	struct lend_layout *layout;	/* of the operands */
+	struct lend_network_pair *path;
 	const void **data;
 	struct part *accumulate;	/* or null */
 	struct lend_layout output;
@@ -224,6 +226,42 @@ take_operands(struct job *job)
 	return !job->accumulate || check_type(job, job->accumulate, first);
 }
 
+/*
+ * Pairs of positions, as "0,1;0,1", or as Python prints a list of tuples.
+ * Whether they are a path the library knows.
+ */
+static bool
+read_path(struct job *job)
+{
+	static const char between[] = " ,;()[]\n\r\t";
+	struct request *request = job->request;
+	const struct part *part = request_find(request, "path");
+	char *p = part ? (char *)part->body.start : NULL;
+	size_t n = 0;
+
+	if (!part)
+		return true;
+	for (p += strspn(p, between); *p; p += strspn(p, between)) {
+		struct lend_network_pair *pair = &job->path[n / 2];
+
+		if (*p < '0' || *p > '9')
+			return request_refuse(request, 400, "field 'path': no "
+					      "position at byte %td",
+					      p - (char *)part->body.start);
+		if (n / 2 == request->count)
+			return request_refuse(request, 400, "field 'path': "
+					      "more steps than operands");
+		*(n % 2 ? &pair->second : &pair->first) = strtoul(p, &p, 10);
+		n++;
+	}
+	if (n % 2)
+		return request_refuse(request, 400, "field 'path': %zu "
+				      "positions are no pairs", n);
+	job->key.path = job->path;
+	job->key.steps = n / 2;
+	return true;
+}
+
 /* The rest of what the plan is made from. */
 static bool
 take_fields(struct job *job)
@@ -247,8 +285,22 @@ take_fields(struct job *job)
 				      "no array 'accumulate' to multiply by "
 				      "it");
 	}
-	return read_scalar(job, "alpha", job->alpha) &&
+	return read_path(job) && read_scalar(job, "alpha", job->alpha) &&
 	       read_scalar(job, "beta", job->beta);
+}
+
+static void
+with_lists(struct job *job, void *lists)
+{
+	size_t room = job->request->count + 1;
+
+	job->layout = lists;
+	job->path = (void *)(job->layout + room);
+	job->data = (void *)(job->path + room);
+	job->key.operands = job->layout;
+	job->accumulate = request_find(job->request, "accumulate");
+	if (take_operands(job) && take_fields(job) && with_plan(job))
+		request_release_inputs(job->request);
 }
 
 void
@@ -256,27 +308,20 @@ work(struct request *request)
 {
 	struct server *server = request->server;
 	struct job job = { .request = request };
-	size_t each = sizeof *job.layout + sizeof *job.data;
+	size_t each = sizeof *job.layout + sizeof *job.path + sizeof *job.data;
+	size_t bytes = (request->count + 1) * each;
 	double began = metrics_now();
 	void *lists;
 	int error;
 
-	/* At least for one: of nothing there is no buffer. */
-	error = lend_buffer_borrow(server->arena, (request->count + 1) * each,
-				   &lists);
+	error = lend_buffer_borrow(server->arena, bytes, &lists);
 	if (error) {
-		request_refuse_memory(request, error,
-				      (request->count + 1) * each,
+		request_refuse_memory(request, error, bytes,
 				      "the list of operands");
 		return;
 	}
-	job.layout = lists;
-	job.data = (const void **)(void *)(job.layout + request->count);
-	job.key.operands = job.layout;
-	job.accumulate = request_find(request, "accumulate");
-	if (take_operands(&job) && take_fields(&job) && with_plan(&job)) {
-		metrics_contracted(&server->metrics, metrics_now() - began);
-		request_release_inputs(request);
-	}
+	with_lists(&job, lists);
 	lend_buffer_return(lists);
+	if (request->status == 200)
+		metrics_contracted(&server->metrics, metrics_now() - began);
 }

@@ -8,6 +8,7 @@
 
 #include "server/client.h"
 #include "server/service.h"
+#include "support/random.h"
 #include "support/suite.h"
 
 #define NONE { NULL }
@@ -106,13 +107,21 @@ START_TEST(contracts_any_number)
 	static const struct {
 		const char *einsum;
 		size_t operands;
-	} cases[] = { { "ab->", 1 }, { "ab,bc,ad,dc->", 4 } };
+		const char *path;
+	} cases[] = {
+		{ "ab->", 1, NULL },
+		{ "ab,bc,ad,dc->", 4, NULL },
+		{ "ab,bc,ad,dc->", 4, "0,1;0,1;1,0" },
+		{ "ab,bc,ad,dc->", 4, "[(0, 2), (1, 0), (0, 1)]" },
+	};
 	struct text form = { 0 }, request = { 0 };
 	struct answer answer;
 	double want = 0;
 	int fd = client_connect(service.port);
 
 	form_string(&form, "einsum", cases[_i].einsum);
+	if (cases[_i].path)
+		form_string(&form, "path", cases[_i].path);
 	form_array(&form, "0", 2, shape_a, &a[0][0]);
 	if (cases[_i].operands == 4) {
 		form_array(&form, "1", 2, shape_b, &b[0][0]);
@@ -231,6 +240,12 @@ static const struct {
 	{ "ab,bc->ac", AB, "alpha", "two", "field 'alpha': not a number" },
 	{ "ab,bc->ac", AB, "alpha", "2i", "field 'alpha': it has an imag" },
 	{ "ab,bc->ac", AB, "beta", "2", "there is no array 'accumulate'" },
+	{ "ab,bc->ac", AB, "path", "0,x", "'path': no position at byte 2" },
+	{ "ab,bc->ac", AB, "path", "0", "'path': 1 positions are no pairs" },
+	{ "ab,bc->ac", AB, "path", "0,2", "path" },
+	{ "ab,bc->ac", AB, "path", "0,0", "path" },
+	{ "ab,bc->ac", AB, "path", "0,1;0,1", "path" },
+	{ "ab,bc->ac", AB, "path", "0,1;0,1;0,1;0,1;0,1", "more steps than" },
 	{ "ab,bc->ac", AB, "", "x", "its name has not 1 to 31 bytes" },
 	{ "ab,bc->ac", AB, "a-name-of-more-than-31-bytes-in-all", "x",
 	  "its name has not 1 to 31 bytes" },
@@ -312,8 +327,8 @@ START_TEST(refuses_bodies)
 {
 	static const char *const bodies[] = {
 		"no form", "\r\n\r\n", "--5cf0c9fe\r\n\r\n",
-		"--5cf0c9fe\r\nContent-Disposition: form-data; "
-		"name=\"einsum\"\r\n\r\nab->",
+		("--5cf0c9fe\r\nContent-Disposition: form-data; "
+		 "name=\"einsum\"\r\n\r\nab->"),
 	};
 	struct text form = { 0 }, request = { 0 };
 	struct answer answer;
@@ -323,6 +338,47 @@ START_TEST(refuses_bodies)
 	post(&request, &form);
 	client_ask(fd, &request, &answer);
 	ck_assert_uint_eq(answer.status, 400);
+	answer_free(&answer);
+	text_free(&form);
+	text_free(&request);
+	close(fd);
+}
+END_TEST
+
+/* Forms with some bytes wrong: any answer, in one piece. */
+START_TEST(survives_damage)
+{
+	struct text form = { 0 }, request = { 0 };
+	uint64_t random = (uint64_t)_i;
+	struct answer answer;
+	int fd = client_connect(service.port);
+	unsigned answers = 0;
+
+	begin_product(&form);
+	form_string(&form, "path", "0,1");
+	form_end(&form);
+	for (int i = 0; i < 300; i++) {
+		size_t header;
+
+		post_header(&request, form.size);
+		header = request.size;
+		text_add(&request, form.bytes, form.size);
+		for (unsigned n = 1 + random_below(&random, 4); n > 0; n--)
+			request.bytes[header +
+				      random_next(&random) % form.size] =
+				(char)random_next(&random);
+		client_ask(fd, &request, &answer);
+		ck_assert(answer.status == 200 || answer.status == 400 ||
+			  answer.status == 503);
+		answers |= answer.status == 200 ? 1 : 2;
+		answer_free(&answer);
+		text_free(&request);
+	}
+	/* Some harm the numbers alone. */
+	ck_assert_uint_eq(answers, 3);
+	post(&request, &form);
+	client_ask(fd, &request, &answer);
+	check_product(&answer, 1);
 	answer_free(&answer);
 	text_free(&form);
 	text_free(&request);
@@ -398,7 +454,7 @@ main(void)
 		return 77;
 	tcase_add_checked_fixture(right, start, stop);
 	tcase_add_loop_test(right, contracts, 0, 2);
-	tcase_add_loop_test(right, contracts_any_number, 0, 2);
+	tcase_add_loop_test(right, contracts_any_number, 0, 4);
 	tcase_add_test(right, accumulates);
 	tcase_add_loop_test(right, reads_chunks, 0, 2);
 	tcase_add_checked_fixture(bad, start, stop);
@@ -408,6 +464,7 @@ main(void)
 	tcase_add_loop_test(bad, refuses_bodies, 0, 4);
 	tcase_add_loop_test(bad, answers_lines, 0,
 			    sizeof lines / sizeof lines[0]);
+	tcase_add_loop_test(bad, survives_damage, 0, 4);
 	tcase_add_test(bad, forgets_clients);
 	return suite_run(suite);
 }

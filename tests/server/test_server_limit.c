@@ -118,6 +118,7 @@ START_TEST(refuses_beside_others)
 		     8 * (double)MIB);
 	client_ask(second, &request, &answer);
 	check_over_limit(&answer, 5 * MIB, 8 * MIB);
+	ck_assert_ptr_nonnull(strstr(answer.body.bytes, "array 'x': over"));
 	answer_free(&answer);
 	ck_assert(client_send(first, request.bytes + request.size / 2,
 			      request.size - request.size / 2));
@@ -282,6 +283,26 @@ START_TEST(refuses_long_work)
 }
 END_TEST
 
+/* Two are kept: of three, the one goes that was asked for least recently. */
+START_TEST(keeps_some_plans)
+{
+	static const char *const arguments[] = { "--plans=2", NULL };
+	static const size_t sizes[] = { 1, 2, 1, 3, 1, 2 };
+	int fd;
+
+	service_start(&service, arguments);
+	fd = client_connect(service.port);
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+		must_sum(fd, sizes[i]);
+	ck_assert_double_eq(client_metric(service.port,
+				"lend_server_plans_made_total"), 4);
+	ck_assert_double_eq(client_metric(service.port,
+				"lend_server_plans_found_total"), 2);
+	close(fd);
+	service_end(&service);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -297,5 +318,6 @@ main(void)
 	tcase_add_test(tcase, answers_before_the_body);
 	tcase_add_test(tcase, refuses_many_connections);
 	tcase_add_test(tcase, refuses_long_work);
+	tcase_add_test(tcase, keeps_some_plans);
 	return suite_run(suite);
 }
