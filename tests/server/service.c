@@ -23,13 +23,20 @@ service_possible(void)
 		.sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	bool possible = fd >= 0 &&
-			bind(fd, (struct sockaddr *)&address,
-			     sizeof address) == 0 && listen(fd, 1) == 0;
+	struct sockaddr *any = (struct sockaddr *)&address;
+	socklen_t size = sizeof address;
+	int server = socket(AF_INET, SOCK_STREAM, 0);
+	int client = socket(AF_INET, SOCK_STREAM, 0);
+	bool possible = server >= 0 && client >= 0 &&
+			bind(server, any, size) == 0 &&
+			listen(server, 1) == 0 &&
+			getsockname(server, any, &size) == 0 &&
+			connect(client, any, size) == 0;
 
-	if (fd >= 0)
-		close(fd);
+	if (server >= 0)
+		close(server);
+	if (client >= 0)
+		close(client);
 	return possible;
 }
 

@@ -15,7 +15,7 @@ struct service {
 	char text[4096];	/* that, after service_end() */
 };
 
-/* Whether loopback can be bound here: else the tests are skipped. */
+/* Whether loopback can be used here: else the tests are skipped. */
 bool service_possible(void);
 
 /*
