@@ -345,6 +345,33 @@ START_TEST(refuses_bodies)
 }
 END_TEST
 
+/* Nor does whoever asks for more than the sockets hold and never reads it. */
+START_TEST(forgets_readers)
+{
+	struct text form = { 0 }, request = { 0 };
+	const size_t n = 1500;
+	double *ones = calloc(n, sizeof *ones);
+	const double bytes = (double)(n * n * sizeof *ones);
+	int fd;
+
+	form_string(&form, "einsum", "a,b->ab");
+	form_array(&form, "x", 1, &n, ones);
+	form_array(&form, "y", 1, &n, ones);
+	form_end(&form);
+	post(&request, &form);
+	fd = client_connect(service.port);
+	ck_assert(client_send(fd, request.bytes, request.size));
+	client_await(service.port, "lend_server_contract_seconds_count", 1, 1);
+	ck_assert_double_ge(client_metric(service.port,
+					  "lend_arena_leased_bytes"), bytes);
+	close(fd);
+	client_await(service.port, "lend_server_requests_in_flight", 1, 1);
+	text_free(&form);
+	text_free(&request);
+	free(ones);
+}
+END_TEST
+
 /* Forms with some bytes wrong: any answer, in one piece. */
 START_TEST(survives_damage)
 {
@@ -466,5 +493,6 @@ main(void)
 			    sizeof lines / sizeof lines[0]);
 	tcase_add_loop_test(bad, survives_damage, 0, 4);
 	tcase_add_test(bad, forgets_clients);
+	tcase_add_test(bad, forgets_readers);
 	return suite_run(suite);
 }
