@@ -7,6 +7,7 @@
 
 extern const struct args_command command_bench;
 extern const struct args_command command_contract;
+extern const struct args_command command_load;
 extern const struct args_command command_network;
 extern const struct args_command command_plan;
 extern const struct args_command command_stats;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <lend/buffer.h>
+
 static const char *const names[] = {
 	[LENDER_LEND] = "lend", [LENDER_MUTEX] = "mutex",
 	[LENDER_MALLOC] = "malloc",
@@ -62,6 +64,7 @@ lender_counts(const struct lender *lender, struct lender_counts *counts)
 {
 	struct lend_stats stats = { 0 };
 
+	counts->leased_bytes = 0;
 	if (lender->kind == LENDER_MUTEX) {
 		lender_mutex_counts(lender->table.host, counts);
 		return;
@@ -72,6 +75,7 @@ lender_counts(const struct lender *lender, struct lender_counts *counts)
 	}
 	lend_arena_stats(lender->arena, &stats);
 	counts->retained_bytes = stats.retained_bytes;
+	counts->leased_bytes = stats.leased_bytes;
 	counts->allocations = stats.growths;
 }
 
@@ -97,4 +101,21 @@ lender_execute_network(const struct lender *lender,
 					    call, why);
 	return lend_network_execute_on(network, &lender->table, exec, call,
 				       why);
+}
+
+int
+lender_borrow(const struct lender *lender, size_t bytes, void **buffer)
+{
+	if (lender->kind == LENDER_LEND)
+		return lend_buffer_borrow(lender->arena, bytes, buffer);
+	return lender->table.buffer_borrow(lender->table.host, bytes, buffer);
+}
+
+void
+lender_give_back(const struct lender *lender, void *buffer)
+{
+	if (lender->kind == LENDER_LEND)
+		lend_buffer_return(buffer);
+	else
+		lender->table.buffer_return(lender->table.host, buffer);
 }

@@ -30,6 +30,7 @@ struct lender {
 
 struct lender_counts {
 	size_t retained_bytes;	/* held now, between loans */
+	size_t leased_bytes;	/* of lend's arena: lent now */
 	uint64_t allocations;	/* of buffers, so far */
 };
 
@@ -48,6 +49,10 @@ int lender_execute_network(const struct lender *lender,
 			   const struct lend_exec *exec,
 			   const struct lend_network_call *call,
 			   struct lend_error *why);
+
+/* A plain buffer: 0 or a negative errno value. */
+int lender_borrow(const struct lender *lender, size_t bytes, void **buffer);
+void lender_give_back(const struct lender *lender, void *buffer);
 
 /* The two others.  Null: no memory. */
 void *lender_mutex_create(struct lend_lender *table);

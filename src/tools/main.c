@@ -8,8 +8,8 @@
 #include "tools/print.h"
 
 static const struct args_command *const commands[] = {
-	&command_contract, &command_network, &command_plan, &command_bench,
-	&command_stats,
+	&command_contract, &command_network, &command_load, &command_plan,
+	&command_bench, &command_stats,
 };
 #define COMMANDS (sizeof commands / sizeof commands[0])
 

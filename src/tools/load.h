@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One run of `lend load`: clients that contract networks at once.
+ *
+ *   cmd_load.c      options
+ *   load.c          instances, pool, and which measurements are made
+ *   load_run.c      one measurement: clients, a lender, a time
+ *   load_report.c   what is told about them
+ *   load_plot.c     the same as a picture
+ *
+ * A request is one execution of one network.  Its result, too, is borrowed
+ * from the lender, as a server would for its answer, and given back.
+ */
+#ifndef LEND_TOOLS_LOAD_H
+#define LEND_TOOLS_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <lend/network.h>
+
+#include "tools/instance.h"
+#include "tools/json.h"
+#include "tools/latency.h"
+#include "tools/lenders.h"
+#include "tools/network_data.h"
+#include "tools/threads.h"
+
+#define LOAD_KINDS 3
+#define LOAD_CLIENTS_MAX 4096
+
+struct load_options {
+	char **files;
+	size_t files_count;
+	const char *path;	/* null: opt_flops if there is one, or greedy */
+	const char *plot;	/* null: one number of clients, one lender */
+	enum lend_type type;
+	bool typed, json, quiet;
+	size_t clients, threads, limit, rounds;
+	double seconds;
+	enum lender_kind lender;
+};
+
+/* What is asked for. */
+struct load_case {
+	const char *file;
+	struct instance instance;
+	struct network_data data;
+	lend_network *network;
+	double flops;
+	size_t result_bytes;
+	size_t buffer_bytes, req_bytes;
+};
+
+/* One measurement. */
+struct load_result {
+	enum lender_kind kind;
+	size_t clients;
+	double seconds;
+	double flops;
+	struct latency latency;
+	uint64_t refused;	/* for the arena's limit */
+	uint64_t allocations, faults;
+	size_t retained, leased;	/* the most seen; leased: lend's */
+	size_t resident;	/* of the process, at its end */
+};
+
+struct load {
+	const struct load_options *options;
+	struct load_case *cases;
+	struct threads threads;
+	struct load_result *results;
+	size_t results_count;
+};
+
+/* All of it; the exit status. */
+int load_run(const struct load_options *options);
+
+/* 0, or STATUS_BAD, told. */
+int load_measure(const struct load *load, enum lender_kind kind,
+		 size_t clients, struct load_result *result);
+
+/* Requests per second. */
+double load_rate(const struct load_result *result);
+
+void load_report(const struct load *load);
+/* Writes the picture; 0, or STATUS_BAD, told. */
+int load_plot(const struct load *load);
+
+#endif

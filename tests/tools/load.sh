@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Clients that contract networks at once.
+
+. "${srcdir-.}/tests/tools/common.sh"
+
+cat >chain.json <<'END'
+{ "name": "chain", "format_string": "ab,bc,cd->ad",
+  "shapes": [[8, 40], [40, 30], [30, 9]],
+  "paths": { "opt_flops": { "path": [[0, 1], [0, 1]] } } }
+END
+cat >trace.json <<'END'
+{ "name": "trace", "format_string": "ab,bc,ca->",
+  "shapes": [[16, 16], [16, 16], [16, 16]] }
+END
+cat >wide.json <<'END'
+{ "format_string": "a,b->ab", "shapes": [[1000], [1000]] }
+END
+cat >empty.json <<'END'
+{ "format_string": "ab,bc->ac", "shapes": [[0, 2], [2, 3]] }
+END
+
+# $1: an extended regular expression; what lend prints has it.
+must_print() {
+	what=$1
+	shift
+	lend "$@" >out 2>err || fail "status $?: lend $*: $(cat err)"
+	grep -Eq -e "$what" out || fail "'$what' is not in '$(cat out)': lend $*"
+	test ! -s err || fail "'$(cat err)': lend $*"
+}
+
+for arena in lend mutex malloc; do
+	must_print "^  load +4 clients, 2 threads, $arena for" \
+		load chain.json trace.json --clients 4 --threads 2 \
+		--seconds 0.2 --arena "$arena"
+	grep -Eq '^  requests +[1-9][0-9]*, ' out || fail "no requests: $arena"
+	grep -Eq '^  refused +0,' out || fail "refused: $arena"
+done
+
+# In the steady state lend's arena neither allocates nor grows.
+must_print '"allocations_per_request": 0,' \
+	load chain.json trace.json --clients 1 --threads 1 --seconds 0.2 \
+	--json
+must_print '"allocations_per_request": [1-9]' \
+	load chain.json --clients 1 --threads 1 --seconds 0.2 --json \
+	--arena malloc
+
+# What a limit has no room for is refused, and the others go on.
+must_print '"refused": [1-9]' \
+	load chain.json wide.json --clients 4 --threads 1 --seconds 0.2 \
+	--limit 1M --json
+grep -Eq '"requests": [1-9]' out || fail "a limit stops all"
+
+must_print '^ +2 malloc ' load chain.json --clients 2 --threads 1 \
+	--seconds 0.1 --rounds 3 --plot load.svg
+test "$(grep -c '<polyline' load.svg)" -eq 9 || fail "lines of the plot"
+grep -q '^</svg>$' load.svg || fail "the plot's end"
+
+must_refuse 2 'missing.json: No such file' load missing.json
+must_refuse 2 "no path 'best'" load chain.json --path best
+must_refuse 2 'is not one of' load chain.json --arena none
+must_refuse 2 'has no elements' load empty.json
+must_refuse 2 'cannot be written' load chain.json --plot missing/load.svg
+must_refuse 2 'only lend.s arena has a limit' \
+	load chain.json --arena malloc --limit 1M
+must_refuse 2 '--seconds' load chain.json --seconds 0
+must_refuse 2 '--clients' load chain.json --clients 5000
+
+exit $failed
