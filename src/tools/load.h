@@ -64,7 +64,8 @@ struct load_result {
 	uint64_t refused;	/* for the arena's limit */
 	uint64_t allocations, faults;
 	size_t retained, leased;	/* the most seen; leased: lend's */
-	size_t resident;	/* of the process, at its end */
+	/* Of the process: after a tenth of the time, the most from then on. */
+	size_t resident_early, resident;
 };
 
 struct load {

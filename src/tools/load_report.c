@@ -37,8 +37,9 @@ print_one(const struct load *load, const struct load_result *r)
 			   print_bytes((double)r->retained, text[0]));
 	print_line("steady", "%.3g allocations and %.3g page faults a request",
 		   per_request(r, r->allocations), per_request(r, r->faults));
-	print_line("resident", "%s in the whole process",
-		   print_bytes((double)r->resident, text[0]));
+	print_line("resident", "%s in the whole process; %s after a tenth of "
+		   "the time", print_bytes((double)r->resident, text[0]),
+		   print_bytes((double)r->resident_early, text[1]));
 }
 
 static void
@@ -83,6 +84,7 @@ json_result(struct json_out *json, const struct load_result *r)
 	json_put_real(json, "allocations_per_request",
 		      per_request(r, r->allocations));
 	json_put_real(json, "faults_per_request", per_request(r, r->faults));
+	json_put_size(json, "resident_early_bytes", r->resident_early);
 	json_put_size(json, "resident_bytes", r->resident);
 	json_end(json, '}');
 }

@@ -167,16 +167,38 @@ counters_now(const struct run *run)
 				  (uint64_t)usage.ru_minflt };
 }
 
+static size_t
+resident_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	size_t all = 0, resident = 0;
+
+	if (!file)
+		return 0;
+	if (fscanf(file, "%zu %zu", &all, &resident) != 2)
+		resident = 0;
+	fclose(file);
+	return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* `share`: of the time that has passed. */
 static void
-look(const struct run *run, struct load_result *result)
+look(const struct run *run, struct load_result *result, double share)
 {
 	struct lender_counts counts;
+	size_t resident = resident_bytes();
 
 	lender_counts(&run->lender, &counts);
 	if (counts.retained_bytes > result->retained)
 		result->retained = counts.retained_bytes;
 	if (counts.leased_bytes > result->leased)
 		result->leased = counts.leased_bytes;
+	if (share < 0.1)
+		return;
+	if (!result->resident_early)
+		result->resident_early = resident;
+	if (resident > result->resident)
+		result->resident = resident;
 }
 
 static void
@@ -227,7 +249,7 @@ watch(struct run *run, const struct client *client,
 						  memory_order_relaxed)) {
 		sleep_until(now + PERIOD_S < end ? now + PERIOD_S : end);
 		now = now_seconds();
-		look(run, result);
+		look(run, result, (now - begin) / o->seconds);
 		if (live)
 			show(run, client, now - begin);
 	}
@@ -236,20 +258,6 @@ watch(struct run *run, const struct client *client,
 		cleanup_line(false);
 	}
 	return now - begin;
-}
-
-static size_t
-resident_bytes(void)
-{
-	FILE *file = fopen("/proc/self/statm", "re");
-	size_t all = 0, resident = 0;
-
-	if (!file)
-		return 0;
-	if (fscanf(file, "%zu %zu", &all, &resident) != 2)
-		resident = 0;
-	fclose(file);
-	return resident * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 static void
@@ -299,6 +307,18 @@ tell_error(const struct run *run)
 	return complain("%s: %s", run->file, run->why.text);
 }
 
+/* When all clients have gone, nothing is lent. */
+static int
+check_settled(const struct run *run)
+{
+	struct lender_counts counts;
+
+	lender_counts(&run->lender, &counts);
+	if (counts.leased_bytes == 0)
+		return 0;
+	return complain("load: %zu bytes are still lent", counts.leased_bytes);
+}
+
 static int
 run_clients(struct run *run, struct client *client, struct load_result *result)
 {
@@ -321,9 +341,10 @@ run_clients(struct run *run, struct client *client, struct load_result *result)
 	result->seconds = seconds;
 	result->allocations = end.allocations - begin.allocations;
 	result->faults = end.faults - begin.faults;
-	result->resident = resident_bytes();
 	collect(client, run->clients, result);
-	return run->error ? tell_error(run) : 0;
+	if (run->error)
+		return tell_error(run);
+	return check_settled(run);
 }
 
 int
