@@ -37,7 +37,7 @@ bash -c 'source "$1" && complete -p lend' - "$top/completions/lend" \
 	>registered || fail "it cannot be sourced"
 grep -q -- '-F _lend' registered || fail "it is not registered"
 
-must_complete '--help --version bench contract network plan stats' lend ''
+must_complete '--help --version bench contract load network plan stats' lend ''
 must_complete 'contract' lend co
 must_complete '--version' lend --v
 must_complete '--threads' lend contract --thr
@@ -52,11 +52,12 @@ must_complete 'abcdef-dega-gfbc abcdef-degb-gfac abcdef-degc-gfab' \
 	lend bench abcdef-de
 must_complete 'folder net.json' lend network ''
 must_complete 'greedy opt_flops opt_size' lend network --path ''
+must_complete 'folder net.json' lend load ''
 must_complete 'ones seed' lend network --data ''
 must_complete 'one.npy ones' lend network -d on
 must_complete '' lend contract --repeat ''
 
-for command in contract network plan bench stats; do
+for command in contract load network plan bench stats; do
 	lend "$command" --help |
 		sed -n 's/^  \(-.,\|   \) \(--[a-z-]*\).*/\2/p' |
 		sort >options

@@ -5,7 +5,7 @@
 
 . "${srcdir-.}/tests/tools/common.sh"
 
-for command in contract network plan bench stats; do
+for command in contract load network plan bench stats; do
 	lend "$command" --help >help || fail "lend $command --help"
 	grep -Eo '^  (-.,|   ) --[a-z-]+(=[A-Za-z0-9.]+)?' help |
 		sed 's/^  *//' | sort >options
