@@ -9,6 +9,7 @@
 #include <lend/exec.h>
 #include <lend/request.h>
 #include <lend/team.h>
+#include <lend/warm.h>
 #include <lend/worker.h>
 #include <lend/workspace.h>
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The warm pool as its files see it.  The protocol is told in root.h.
+ */
+#ifndef LEND_WARM_POOL_H
+#define LEND_WARM_POOL_H
+
+#include <lend/warm.h>
+
+#include "base/util.h"
+#include "warm/stock.h"
+
+struct lend_warm_pool {
+	struct stock stock;
+	/* [ version, 40 | index of a value, 24 ]: see root.h */
+	_Alignas(FALSE_SHARING) _Atomic(uint64_t) root;
+};
+
+#endif
