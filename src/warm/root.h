@@ -69,6 +69,11 @@ enum warm_step { WARM_BEGUN, WARM_READ, WARM_WRITTEN, WARM_INSTALLED };
 #endif
 #define ROOT_INDEX_BITS 24
 
+/* A mutant believes that nothing has moved. */
+#ifndef ROOT_CREDULOUS
+#define ROOT_CREDULOUS() false
+#endif
+
 /* After a lost race: lets the winner go on, waits for nobody. */
 #ifndef ROOT_BACK_OFF
 #define ROOT_BACK_OFF(turns) do { \
@@ -147,7 +152,8 @@ root_stands(const struct attempt *attempt)
 	 * Relaxed: the acquires of what was read before keep it behind them;
 	 * it publishes nothing.
 	 */
-	return load_relaxed(&attempt->pool->root) == attempt->root;
+	return load_relaxed(&attempt->pool->root) == attempt->root ||
+	       ROOT_CREDULOUS();
 }
 
 /* Copies the root's value; false: it has moved meanwhile. */
