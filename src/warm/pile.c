@@ -24,7 +24,7 @@ pile_hand_back(lend_warm_pool *pool, struct warm_node *list,
 		struct warm_node *next = load_relaxed(&list->below);
 		void *slot = list->slot;
 
-		stack_push(&pool->stock.free_nodes, &list->node);
+		stock_node_release(&pool->stock, list);
 		fn(slot, ctx);
 		list = next;
 	}

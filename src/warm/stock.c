@@ -267,12 +267,18 @@ stock_node_give(struct stock *stock, struct stock_thread *thread,
 		struct warm_node *node)
 {
 	if (unlikely(thread->nodes == AT_HAND)) {
-		stack_push(&stock->free_nodes, &node->node);
+		stock_node_release(stock, node);
 		return;
 	}
 	node->at_hand = thread->at_hand;
 	thread->at_hand = node;
 	thread->nodes++;
+}
+
+void
+stock_node_release(struct stock *stock, struct warm_node *node)
+{
+	stack_push(&stock->free_nodes, &node->node);
 }
 
 struct stray *

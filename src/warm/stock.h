@@ -136,6 +136,8 @@ struct warm_node *stock_node_take(struct stock *stock,
 				  struct stock_thread *thread);
 void stock_node_give(struct stock *stock, struct stock_thread *thread,
 		     struct warm_node *node);
+/* Without a record at hand. */
+void stock_node_release(struct stock *stock, struct warm_node *node);
 struct stray *stock_stray_take(struct stock *stock);
 void stock_stray_give(struct stock *stock, struct stray *stray);
 struct name *stock_name_take(struct stock *stock, size_t length);
