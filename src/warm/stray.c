@@ -21,7 +21,7 @@ struct maker {
 };
 
 /*
- * All reads of a walk acquire: they pair with the releases in make().  Who
+ * All reads of a walk acquire: they pair with the releases in make_...().  Who
  * reads a node's next life then sees, at his look at the pool's root, that it
  * has moved.
  */
@@ -34,14 +34,14 @@ bit_of(const struct stray *stray)
 static struct stray *
 side_of(const struct stray *branch, uint64_t hash)
 {
-	return hash >> (bit_of(branch) & 63) & 1 ? load_acquire(&branch->b)
-						 : load_acquire(&branch->a);
+	return hash >> (bit_of(branch) & 63) & 1 ? load_acquire(&branch->one)
+						 : load_acquire(&branch->zero);
 }
 
 static struct stray *
 next_of(const struct stray *leaf)
 {
-	return load_acquire(&leaf->b);
+	return load_acquire(&leaf->one);
 }
 
 /* False: deeper than any trie. */
@@ -71,12 +71,10 @@ stray_find(struct stray *root, const struct name_key *key)
 		return NULL;
 	at = path.leaf;
 	for (uint32_t i = 0; at && i < STRAY_PATH; i++) {
-		struct name *name = load_acquire(&at->a);
-
 		if (bit_of(at) != STRAY_LEAF ||
 		    load_acquire(&at->hash) != key->hash)
 			return NULL;
-		if (name_is(name, key))
+		if (name_is(load_acquire(&at->name), key))
 			return at;
 		at = next_of(at);
 	}
@@ -88,7 +86,7 @@ stray_read(const struct stray *leaf)
 {
 	struct stray_leaf read;
 
-	read.name = load_acquire(&leaf->a);
+	read.name = load_acquire(&leaf->name);
 	read.hash = load_acquire(&leaf->hash);
 	read.mark = load_acquire(&leaf->mark);
 	read.claims = load_acquire(&leaf->claims);
@@ -121,13 +119,13 @@ make_leaf(const struct maker *maker, const struct stray_leaf *leaf,
 	if (error)
 		return error;
 	/* Releases: see the head of this file. */
-	store_release(&(*made)->bit, STRAY_LEAF);
+	store_release(&(*made)->name, leaf->name);
+	store_release(&(*made)->one, next);
 	store_release(&(*made)->in_flight, leaf->in_flight);
 	store_release(&(*made)->hash, leaf->hash);
 	store_release(&(*made)->mark, leaf->mark);
 	store_release(&(*made)->claims, leaf->claims);
-	store_release(&(*made)->a, (void *)leaf->name);
-	store_release(&(*made)->b, (void *)next);
+	store_release(&(*made)->bit, STRAY_LEAF);
 	return 0;
 }
 
@@ -141,9 +139,9 @@ make_branch(const struct maker *maker, uint32_t bit, uint64_t hash,
 	if (error)
 		return error;
 	/* Releases: see the head of this file. */
+	store_release(&(*made)->zero, one ? there : here);
+	store_release(&(*made)->one, one ? here : there);
 	store_release(&(*made)->bit, bit);
-	store_release(&(*made)->a, (void *)(one ? there : here));
-	store_release(&(*made)->b, (void *)(one ? here : there));
 	return 0;
 }
 
@@ -168,7 +166,7 @@ chain_without(const struct maker *maker, struct stray *chain,
 	uint32_t length = 0;
 	int error = 0;
 
-	while (at && load_acquire(&at->a) != name) {
+	while (at && load_acquire(&at->name) != name) {
 		if (++length == STRAY_PATH)
 			return -EAGAIN;
 		at = next_of(at);

@@ -34,14 +34,19 @@
 
 struct stray {
 	struct node node;
-	/* Written by who owns it; acquired by whoever walks. */
+	/*
+	 * Written by who owns it; acquired by whoever walks.  A field means
+	 * the same in all lives of a node, so that a pointer never leads to
+	 * something else; `bit` is written last.
+	 */
 	_Atomic(uint32_t) bit;		/* of a branch: 0 .. 63 */
 	_Atomic(uint32_t) in_flight;	/* the rest of a leaf: > 0 */
 	_Atomic(uint64_t) hash;
 	_Atomic(uint64_t) mark;
 	_Atomic(uint64_t) claims;
-	_Atomic(void *) a;		/* side of bit 0; leaf: its name */
-	_Atomic(void *) b;		/* side of bit 1; leaf: next of hash */
+	_Atomic(struct name *) name;	/* not null in a leaf */
+	_Atomic(struct stray *) zero;	/* sides of a branch */
+	_Atomic(struct stray *) one;	/* leaf: the next one of its hash */
 };
 
 /* Nodes that one change copies: a path, and a chain of one hash. */

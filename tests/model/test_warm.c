@@ -24,7 +24,7 @@
 #include "warm_mutant.h"
 
 #define CAP 1
-#define IDS 2
+#define IDS 4
 #define OBJECTS 16
 #define WORDS 64
 
@@ -318,6 +318,11 @@ static const struct script one_ready[] = {
 static const struct script off_list[] = {
 	{ WARM_BEGIN, 0, 2 }, { WARM_BEGIN, 1, 1 }, DONE
 };
+/* Two ids are strays. */
+static const struct script strays_0_1[] = {
+	{ WARM_BEGIN, 0, 2 }, { WARM_BEGIN, 1, 2 }, { WARM_BEGIN, 2, 1 },
+	{ WARM_BEGIN, 3, 1 }, DONE
+};
 static const struct script claim_0[] = { { WARM_CLAIM, 0, 0 }, DONE };
 static const struct script fill_0[] = {
 	{ WARM_BEGIN, 0, 1 }, { WARM_OFFER, 0, 2 }, DONE
@@ -327,6 +332,7 @@ static const struct script fill_1[] = {
 };
 static const struct script offer_0[] = { { WARM_OFFER, 0, 4 }, DONE };
 static const struct script begin_1[] = { { WARM_BEGIN, 1, 1 }, DONE };
+static const struct script offer_1[] = { { WARM_OFFER, 1, 7 }, DONE };
 static const struct script drain_0[] = {
 	{ WARM_DRAIN, 0, 0 }, { WARM_BEGIN, 0, 1 }, DONE
 };
@@ -356,6 +362,8 @@ static const struct scenario twos[] = {
 	{ nothing, { fill_0, fill_1 }, 2 },
 	{ off_list, { offer_0, drain_0 }, 2 },
 	{ off_list, { abandon_0, fill_0 }, 2 },
+	{ strays_0_1, { offer_0, offer_1 }, 1 },
+	{ strays_0_1, { abandon_0, fill_0 }, 1 },
 };
 
 static const struct scenario threes[] = {
@@ -382,7 +390,8 @@ START_TEST(two_threads_are_clean)
 
 	expect_right(explore(WARM_RIGHT, MODEL_SC, &scenario));
 	/* Stores that wait are choices, too. */
-	scenario.preemptions = 2;
+	if (scenario.preemptions > 2)
+		scenario.preemptions = 2;
 	expect_right(explore(WARM_RIGHT, MODEL_TSO, &scenario));
 	expect_right(explore(WARM_RIGHT, MODEL_RELAXED, &scenario));
 }
