@@ -10,6 +10,7 @@
 #include <lend/request.h>
 #include <lend/team.h>
 #include <lend/warm.h>
+#include <lend/warmer.h>
 #include <lend/worker.h>
 #include <lend/workspace.h>
 

@@ -217,6 +217,15 @@ os_ticks(void)
 }
 #endif
 
+uint64_t
+os_now(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 pid_t
 os_thread_id(void)
 {

@@ -79,6 +79,9 @@ os_ticks(void)
 uint64_t os_ticks(void);
 #endif
 
+/* A clock that only goes forward, in ns. */
+uint64_t os_now(void);
+
 /* The calling thread's kernel id. */
 pid_t os_thread_id(void);
 

@@ -40,19 +40,16 @@
  * fork's caller does not wait for helpers that are gone (a job that they were
  * at is lost to the child).
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE	/* pthread_setname_np */
-#endif
 #include "exec/pool.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/queue.h>
 
 #include "base/once.h"
+#include "base/spawn.h"
 #include "exec/dispatch.h"
 #include "mem/backend.h"
 #include "mem/init.h"
@@ -158,7 +155,7 @@ worker_main(void *arg)
 	uint64_t life;
 
 	own_pool = pool;
-	pthread_setname_np(pthread_self(), "lend-worker");
+	spawn_name("lend-worker");
 	pthread_mutex_lock(&pool->lock);
 	life = pool->life;
 	while ((work = await_work(worker))) {
@@ -176,36 +173,16 @@ worker_main(void *arg)
 	return NULL;
 }
 
-/*
- * What a worker does not take: signals to the process are the program's.  Its
- * own faults stay open, else a fault would end the program past its handlers.
- */
-static void
-blocked_signals(sigset_t *set)
-{
-	static const int faults[] = {
-		SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS
-	};
-
-	sigfillset(set);
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-		sigdelset(set, faults[i]);
-}
-
 /* Starts the worker with this number.  start_lock is held. */
 static bool
 spawn(struct lend_pool *pool, size_t number)
 {
 	struct worker *worker = &pool->workers[number];
-	sigset_t blocked, old;
 	int error;
 
 	worker->pool = pool;
 	pthread_cond_init(&worker->wake, NULL);
-	blocked_signals(&blocked);
-	pthread_sigmask(SIG_SETMASK, &blocked, &old);
-	error = pthread_create(&worker->thread, NULL, worker_main, worker);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	error = spawn_thread(&worker->thread, worker_main, worker);
 	if (error)
 		pthread_cond_destroy(&worker->wake);
 	return error == 0;
