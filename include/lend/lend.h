@@ -7,6 +7,7 @@
 #include <lend/buffer.h>
 #include <lend/conf.h>
 #include <lend/exec.h>
+#include <lend/prepared.h>
 #include <lend/request.h>
 #include <lend/team.h>
 #include <lend/warm.h>

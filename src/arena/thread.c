@@ -140,3 +140,16 @@ thread_attach(struct lend_arena *arena, struct slot **slot)
 	gate_leave();
 	return error;
 }
+
+void
+thread_detach(struct lend_arena *arena)
+{
+	struct slot *slot = thread_slot(arena);
+
+	if (!slot)
+		return;
+	gate_enter();
+	worker_slot_leave(arena, slot);
+	lend__thread.table[arena->index].key = 0;
+	gate_leave();
+}

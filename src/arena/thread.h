@@ -97,6 +97,12 @@ int thread_init(void);
 int thread_attach(struct lend_arena *arena, struct slot **slot);
 
 /*
+ * The calling thread has no more use for its slot in the arena: the next new
+ * thread there gets it as it is.  No loan of it may be out.
+ */
+void thread_detach(struct lend_arena *arena);
+
+/*
  * The thread is over, but takes a private loan all the same: has the
  * destructor run once more, to settle it.
  */
