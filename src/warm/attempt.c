@@ -34,7 +34,7 @@ attempt_settle(struct attempt *attempt)
 
 int
 attempt_put_stray(struct attempt *attempt, const struct stray_leaf *leaf,
-	  uint32_t before)
+		  uint32_t before)
 {
 	struct stock *stock = &attempt->pool->stock;
 	struct stray_change *change = &attempt->thread->change;
@@ -43,6 +43,8 @@ attempt_put_stray(struct attempt *attempt, const struct stray_leaf *leaf,
 			      stray_source_stock, stock);
 
 	if (error) {
+		/* It may have been changed in part. */
+		attempt->thread->copy_of = ROOT_NONE;
 		give_strays(stock, change->fresh, change->made);
 		change->made = change->dropped = 0;
 		return root_stands(attempt) ? error : -ESTALE;

@@ -167,7 +167,7 @@ lend_warm_pool_create(lend_warm_pool **made, size_t cap)
 		return error;
 	}
 	/* Relaxed: nobody knows the pool yet. */
-	store_relaxed(&pool->root, index);
+	store_relaxed(&pool->root, root_next(ROOT_NONE, index));
 	*made = pool;
 	return 0;
 }

@@ -12,7 +12,7 @@
 
 struct lend_warm_pool {
 	struct stock stock;
-	/* [ version, 40 | index of a value, 24 ]: see root.h */
+	/* [ version | index of a value ]: see root.h */
 	_Alignas(FALSE_SHARING) _Atomic(uint64_t) root;
 };
 

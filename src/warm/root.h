@@ -3,8 +3,8 @@
  * The pool's state as one value behind one word: Herlihy's construction for
  * small objects.
  *
- *   root   63                  24 23                 0
- *          [ version (40 bits)   ][ index of a buffer ]
+ *   root   63                  20 19                 0
+ *          [ version (44 bits)   ][ index of a buffer ]
  *                                          |
  *   buffer [ listed, known | strays | stray fills | entry ... ]
  *                               |                    |    |
@@ -25,10 +25,9 @@
  * its memory is type-stable.  So what is read between two looks at an
  * unchanged root is the value of that root, and what is read otherwise is
  * thrown away: it may be nonsense, but it is memory, and every walk in it is
- * bounded.  The version makes "unchanged" true: it takes hours to come back,
- * as in sync/stack.h.  So each operation takes effect at its successful
- * compare-and-swap, or at its last look at the root: they are linearizable,
- * in the order of the versions.
+ * bounded.  The version makes "unchanged" true, as in sync/stack.h.  So each
+ * operation takes effect at its successful compare-and-swap, or at its last
+ * look at the root: they are linearizable, in the order of the versions.
  *
  * Order.  A buffer is written with releases and read with acquires.  Who reads
  * a word of its next life acquires, by that very word, the compare-and-swap
@@ -36,6 +35,11 @@
  * moved.  (Fences would do, but tools do not see them.)  The install releases
  * the value, and all nodes that are new in it; all changes of the root are
  * read-modify-writes, so it carries on.
+ *
+ * A thread remembers which root its copy is of.  While the root stays that one,
+ * or is the one that it has installed itself, it need not copy again.  So the
+ * version must not come back to a thread that has been away for long, either:
+ * 44 bits take a week of nothing but installs.
  *
  * What was replaced belongs to who replaced it, at once: nodes that it popped,
  * the path of the trie that it copied, names that nothing leads to any more.
@@ -65,9 +69,9 @@ enum warm_step { WARM_BEGUN, WARM_READ, WARM_WRITTEN, WARM_INSTALLED };
 
 /* The explorer's mutants take it away. */
 #ifndef ROOT_VERSION_BITS
-#define ROOT_VERSION_BITS 40
+#define ROOT_VERSION_BITS 44
 #endif
-#define ROOT_INDEX_BITS 24
+#define ROOT_INDEX_BITS REGISTRY_INDEX_BITS
 
 /* A mutant believes that nothing has moved. */
 #ifndef ROOT_CREDULOUS
@@ -95,6 +99,9 @@ struct attempt {
 	unsigned back_off;
 	struct name_key key;	/* what the operation is about */
 };
+
+/* No root: the first one has the version 1. */
+#define ROOT_NONE 0
 
 static inline uint32_t
 root_index(uint64_t root)
@@ -156,19 +163,16 @@ root_stands(const struct attempt *attempt)
 	       ROOT_CREDULOUS();
 }
 
-/* Copies the root's value; false: it has moved meanwhile. */
-static inline bool
-root_read(struct attempt *attempt)
+/* Copies the value of the root that was read. */
+static inline void
+root_copy(struct attempt *attempt)
 {
 	struct stock *stock = &attempt->pool->stock;
 	struct value *value = attempt->thread->value;
-	const _Atomic(uint64_t) *word;
+	const _Atomic(uint64_t) *word = stock_words(stock,
+						    root_index(attempt->root));
 	uint64_t ids;
 
-	/* Acquire: pairs with the release in root_install. */
-	attempt->root = load_acquire(&attempt->pool->root);
-	WARM_STEP(WARM_BEGUN);
-	word = stock_words(stock, root_index(attempt->root));
 	/* Acquires: see "Order" above. */
 	ids = load_acquire(&word[0]);
 	value->policy.cap = stock->cap;
@@ -180,8 +184,26 @@ root_read(struct attempt *attempt)
 	for (uint32_t i = 0; i < value->policy.known; i++)
 		root_read_entry(&value->policy.entry[i],
 				&word[i * ROOT_ENTRY]);
+}
+
+/* Has the thread's copy be the root's value; false: it has moved meanwhile. */
+static inline bool
+root_read(struct attempt *attempt)
+{
+	struct stock_thread *thread = attempt->thread;
+
+	/* Acquire: pairs with the release in root_install. */
+	attempt->root = load_acquire(&attempt->pool->root);
+	WARM_STEP(WARM_BEGUN);
+	if (thread->copy_of == attempt->root)
+		return true;
+	thread->copy_of = ROOT_NONE;
+	root_copy(attempt);
 	WARM_STEP(WARM_READ);
-	return root_stands(attempt);
+	if (!root_stands(attempt))
+		return false;
+	thread->copy_of = attempt->root;
+	return true;
 }
 
 /* Makes the copy, as it is now, the pool's value; false: the root has moved. */
@@ -195,6 +217,8 @@ root_install(struct attempt *attempt)
 	uint64_t seen = attempt->root;
 
 	lend_debug_check(policy_holds(&value->policy));
+	/* It has changed. */
+	thread->copy_of = ROOT_NONE;
 	/* Releases: see "Order" above. */
 	store_release(&word[0], value->policy.listed |
 				(uint64_t)value->policy.known << 32);
@@ -214,6 +238,7 @@ root_install(struct attempt *attempt)
 		/* A weak one may fail for nothing. */
 		if (seen != attempt->root)
 			return false;
+	thread->copy_of = root_next(attempt->root, thread->spare);
 	thread->spare = root_index(attempt->root);
 	WARM_STEP(WARM_INSTALLED);
 	return true;

@@ -59,6 +59,7 @@ struct stock_thread {
 	/* The rest is the owner's. */
 	bool transient;			/* given up at the operation's end */
 	uint32_t spare;			/* a buffer of values */
+	uint64_t copy_of;		/* the root whose value it has */
 	uint32_t nodes;			/* at hand */
 	struct warm_node *at_hand;
 	struct stray_change change;

@@ -24,7 +24,7 @@ static inline unsigned
 warm_version_bits(void)
 {
 	return warm_mutant == WARM_NO_VERSION ? 0 :
-	       warm_mutant == WARM_TWO_BITS ? 2 : 40;
+	       warm_mutant == WARM_TWO_BITS ? 2 : 44;
 }
 
 #define ROOT_VERSION_BITS warm_version_bits()

@@ -217,6 +217,7 @@ park_in(enum warm_kind kind, int step)
 
 START_TEST(a_thread_stopped_anywhere_stops_nobody)
 {
+	/* The thread's first operation comes to every step. */
 	for (int step = WARM_BEGUN; step <= WARM_INSTALLED; step++)
 		park_in((enum warm_kind)_i, step);
 }
