@@ -88,16 +88,16 @@ lend_round(void *pool, unsigned id)
 
 struct mutex_pool {
 	pthread_mutex_t lock;
-	struct policy policy;
-	struct policy_entry room[POLICY_ROOM(64)];
+	struct policy policy;	/* the last one: its length varies */
 };
 
 static void *
 mutex_make(size_t cap)
 {
-	struct mutex_pool *pool = calloc(1, sizeof(*pool));
+	struct mutex_pool *pool = calloc(1, sizeof(*pool) + POLICY_ROOM(cap) *
+					    sizeof(struct policy_entry));
 
-	if (!pool || cap > 64)
+	if (!pool)
 		bench_die("no memory");
 	pthread_mutex_init(&pool->lock, NULL);
 	pool->policy.cap = (uint32_t)cap;

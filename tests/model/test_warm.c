@@ -46,11 +46,12 @@ static unsigned free_nodes, free_strays, free_names;
 static struct record {
 	struct stock_thread thread;
 	struct policy_pile pile[CAP];
-	struct {
-		struct value value;
-		struct policy_entry entry[POLICY_ROOM(CAP)];
-	} copy;
 } records[MODEL_THREADS + 1];
+/* Their copies of the value. */
+static struct value *copies[MODEL_THREADS + 1];
+#define COPY_BYTES (sizeof(struct value) + \
+		    POLICY_ROOM(CAP) * sizeof(struct policy_entry))
+
 /* Before the threads, and after them. */
 static bool alone;
 
@@ -247,7 +248,8 @@ setup_memory(void)
 	for (uint32_t i = 0; i < MODEL_THREADS + 1; i++) {
 		records[i].thread.spare = i;
 		records[i].thread.pile = records[i].pile;
-		records[i].thread.value = &records[i].copy.value;
+		memset(copies[i], 0, COPY_BYTES);
+		records[i].thread.value = copies[i];
 	}
 	pool.stock.key = 1;
 	pool.stock.cap = CAP;
@@ -456,6 +458,11 @@ main(void)
 	SRunner *runner;
 	int failed;
 
+	for (int i = 0; i < MODEL_THREADS + 1; i++) {
+		copies[i] = malloc(COPY_BYTES);
+		if (!copies[i])
+			return EXIT_FAILURE;
+	}
 	tcase_set_timeout(tcase, 0);
 	tcase_add_loop_test(tcase, two_threads_are_clean, 0, COUNT(twos));
 	tcase_add_loop_test(tcase, three_threads_are_clean, 0, COUNT(threes));
@@ -465,5 +472,7 @@ main(void)
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
+	for (int i = 0; i < MODEL_THREADS + 1; i++)
+		free(copies[i]);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
