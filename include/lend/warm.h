@@ -21,8 +21,9 @@
  * its call and its return.  None waits for another thread, whatever that
  * thread is doing.  They return 0 or a negative errno value; after an error
  * nothing has changed, unless it says otherwise.  Everyone may fail with
- * -ENOMEM where the calling thread has no record in the pool yet (its first
- * call), and with -EINVAL for a null pointer.
+ * -EINVAL for a null pointer, and with -ENOMEM: at the calling thread's first
+ * call in the pool, for the first slots and ids (there may be 2^20 of each),
+ * and where fills in flight of ids that left the list have to be kept.
  *
  * An id ends at its first zero byte, and may be of any length; it is copied.
  */
@@ -82,8 +83,7 @@ lend_warm_pool_claim(lend_warm_pool *pool, const char *id, void **slot);
  * caller owes: it ends each of them by an offer or by abandoning it.  The
  * ready slots of the id that had to go, earliest first, go to `evicted`.
  * With a target of 0 nothing happens at all, and *spawn is 0.
- * Errors: -EOVERFLOW (target above LEND_WARM_TARGET_MAX), -ENOMEM, -EAGAIN
- * (more than 2^20 ids).
+ * Errors: -EOVERFLOW (target above LEND_WARM_TARGET_MAX).
  */
 LEND_API LEND_CHECKED int
 lend_warm_pool_begin_fill(lend_warm_pool *pool, const char *id, size_t target,
@@ -92,16 +92,12 @@ lend_warm_pool_begin_fill(lend_warm_pool *pool, const char *id, size_t target,
 /*
  * Ends a fill with a slot.  0: it is ready.  -ECANCELED: the id is pooled no
  * longer; the fill is accounted for, the slot is the caller's to tear down.
- * Errors: -ENOMEM, -EAGAIN (more than 2^20 slots): nothing has changed, the
- * fill is still in flight.
+ * After another error, -ENOMEM, the fill is still in flight.
  */
 LEND_API LEND_CHECKED int
 lend_warm_pool_offer(lend_warm_pool *pool, const char *id, void *slot);
 
-/*
- * Ends a fill without a slot.
- * Errors: -ENOMEM.
- */
+/* Ends a fill without a slot. */
 LEND_API LEND_CHECKED int
 lend_warm_pool_abandon_fill(lend_warm_pool *pool, const char *id);
 

@@ -47,7 +47,7 @@ attempt_put_stray(struct attempt *attempt, const struct stray_leaf *leaf,
 		attempt->thread->copy_of = ROOT_NONE;
 		give_strays(stock, change->fresh, change->made);
 		change->made = change->dropped = 0;
-		return root_stands(attempt) ? error : -ESTALE;
+		return root_stands(attempt) ? -ENOMEM : -ESTALE;
 	}
 	value->stray_fills += leaf->in_flight;
 	value->stray_fills -= before;

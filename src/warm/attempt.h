@@ -38,7 +38,7 @@ attempt_begin(struct attempt *attempt, lend_warm_pool *pool, const char *id)
 
 /*
  * Reads a value from which nothing is to be shed.
- * Errors: -ENOMEM, -EAGAIN, as attempt_put_stray().
+ * Errors: -ENOMEM.
  */
 static inline int
 attempt_look(struct attempt *attempt)
@@ -85,7 +85,7 @@ attempt_find_stray(const struct attempt *attempt)
  * Puts the leaf among the strays of the copy, or takes it out where it has no
  * fills in flight; it had `before`.  At most once an attempt.
  * Errors, after which there is nothing to settle: -ESTALE (the root has moved:
- * start anew), -ENOMEM, -EAGAIN (see stray_put).
+ * start anew), -ENOMEM (also where a hundred ids have one hash).
  */
 int attempt_put_stray(struct attempt *attempt, const struct stray_leaf *leaf,
 		      uint32_t before);

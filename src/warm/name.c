@@ -17,6 +17,8 @@ _Static_assert(sizeof(struct name) == NAME_BYTES, "a registry's object");
 #define NAME_HASH(hash) (hash)
 #endif
 
+uint64_t lend__name_seed;
+
 void
 name_key(struct name_key *key, const char *text)
 {
@@ -24,7 +26,7 @@ name_key(struct name_key *key, const char *text)
 
 	key->text = text;
 	key->length = strlen(text);
-	hash = key->length;
+	hash = key->length ^ lend__name_seed;
 	for (size_t i = 0; i * NAME_WORD < key->length; i++) {
 		hash = (hash ^ name_word(key, i)) *
 		       UINT64_C(0x9e3779b97f4a7c15);

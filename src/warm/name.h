@@ -52,6 +52,12 @@ struct name_key {
 
 void name_key(struct name_key *key, const char *text);
 
+/*
+ * What all hashes begin with, so that nobody can prepare ids that collide.
+ * Set before the first of them.
+ */
+extern uint64_t lend__name_seed;
+
 /* Whether the mark may belong to a name of that hash. */
 static inline bool
 name_mark_fits(uint64_t mark, uint64_t hash)

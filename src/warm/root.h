@@ -86,7 +86,7 @@ enum warm_step { WARM_BEGUN, WARM_READ, WARM_WRITTEN, WARM_INSTALLED };
 } while (0)
 #endif
 #define ROOT_BACK_OFF_LEAST 16
-#define ROOT_BACK_OFF_MOST 1024
+#define ROOT_BACK_OFF_MOST 256
 
 #define ROOT_HEADER 3		/* words before the entries */
 #define ROOT_ENTRY 5		/* words of one */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/once.h"
+#include "base/os.h"
 #include "base/util.h"
 #include "mem/backend.h"
 #include "mem/init.h"
@@ -75,6 +76,9 @@ start(void)
 	if (error)
 		return -error;
 	have_key = true;
+	/* Neither is known to who writes ids. */
+	lend__name_seed = os_now() * UINT64_C(0x9e3779b97f4a7c15) ^
+			  (uint64_t)(uintptr_t)ways;
 	if (!lend__conf.fork)
 		return 0;
 	return -pthread_atfork(before_fork, after_fork, after_fork);
