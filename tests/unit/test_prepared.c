@@ -71,13 +71,19 @@ stats(void)
 }
 
 static void
-fill(const char *plan, uint64_t ready)
+doze(void)
 {
 	static const struct timespec moment = { 0, 200000 };
 
+	nanosleep(&moment, NULL);
+}
+
+static void
+fill(const char *plan, uint64_t prepared_then)
+{
 	ck_assert_int_eq(lend_warmer_refill(warmer, plan), 0);
-	while (stats().pool.ready != ready || stats().preparing)
-		nanosleep(&moment, NULL);
+	while (stats().prepared != prepared_then || stats().pool.in_flight)
+		doze();
 }
 
 static lend_workspace *
@@ -195,10 +201,9 @@ START_TEST(an_eviction_gives_the_memory_back)
 	fill("128", 2);
 	two = fault_counts().extent_bytes;
 	/* 64 leaves the list of two. */
-	ck_assert_int_eq(lend_warmer_refill(warmer, "256"), 0);
-	while (stats().destroyed == 0)
-		;
-	fill("256", 2);
+	fill("256", 3);
+	ck_assert_uint_eq(stats().destroyed, 1);
+	ck_assert_uint_eq(stats().pool.ready, 2);
 	ck_assert_int_eq(lend_warmer_drain(warmer, "256"), 0);
 	ck_assert_uint_lt(fault_counts().extent_bytes, two);
 	ck_assert_int_eq(lend_warmer_drain(warmer, NULL), 0);
@@ -215,7 +220,7 @@ START_TEST(the_limit_holds_and_other_plans_go_on)
 	make(NULL, 1, 1024 * KIB);
 	ck_assert_int_eq(lend_warmer_refill(warmer, "4096"), 0);
 	while (stats().failed == 0)
-		;
+		doze();
 	fill("64", 1);
 	ck_assert_uint_eq(stats().pool.ready, 1);
 	ws = claim("64");
@@ -226,7 +231,7 @@ START_TEST(the_limit_holds_and_other_plans_go_on)
 	/* Nor is a plan that is none. */
 	ck_assert_int_eq(lend_warmer_refill(warmer, "none"), 0);
 	while (stats().failed == 1)
-		;
+		doze();
 	end();
 }
 END_TEST
@@ -237,7 +242,7 @@ START_TEST(no_memory_is_a_fill_that_failed)
 	fault_fail_all(FAULT_EXTENT);
 	ck_assert_int_eq(lend_warmer_refill(warmer, "64"), 0);
 	while (stats().failed == 0)
-		;
+		doze();
 	fault_fail_all(0);
 	ck_assert_uint_eq(stats().pool.in_flight, 0);
 	ck_assert_uint_eq(fault_counts().extent_bytes, 0);
