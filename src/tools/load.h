@@ -64,7 +64,7 @@ struct load_result {
 	uint64_t refused;	/* for the arena's limit */
 	uint64_t allocations, faults;
 	size_t retained, leased;	/* the most seen; leased: lend's */
-	/* Of the process: after a tenth of the time, the most from then on. */
+	/* The most of the process: from a tenth to half of the time, later. */
 	size_t resident_early, resident;
 };
 

@@ -37,8 +37,8 @@ print_one(const struct load *load, const struct load_result *r)
 			   print_bytes((double)r->retained, text[0]));
 	print_line("steady", "%.3g allocations and %.3g page faults a request",
 		   per_request(r, r->allocations), per_request(r, r->faults));
-	print_line("resident", "%s in the whole process; %s after a tenth of "
-		   "the time", print_bytes((double)r->resident, text[0]),
+	print_line("resident", "%s in the whole process, %s in the first half",
+		   print_bytes((double)r->resident, text[0]),
 		   print_bytes((double)r->resident_early, text[1]));
 }
 

@@ -186,7 +186,7 @@ static void
 look(const struct run *run, struct load_result *result, double share)
 {
 	struct lender_counts counts;
-	size_t resident = resident_bytes();
+	size_t resident = resident_bytes(), *most;
 
 	lender_counts(&run->lender, &counts);
 	if (counts.retained_bytes > result->retained)
@@ -195,10 +195,9 @@ look(const struct run *run, struct load_result *result, double share)
 		result->leased = counts.leased_bytes;
 	if (share < 0.1)
 		return;
-	if (!result->resident_early)
-		result->resident_early = resident;
-	if (resident > result->resident)
-		result->resident = resident;
+	most = share < 0.5 ? &result->resident_early : &result->resident;
+	if (resident > *most)
+		*most = resident;
 }
 
 static void
