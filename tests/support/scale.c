@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/scale.h"
 
+#include <stdlib.h>
+
 #ifdef HAVE_VALGRIND_H
 #include <valgrind/valgrind.h>
 #else
@@ -18,7 +20,11 @@
 unsigned
 scale(unsigned n)
 {
+	const char *wish = getenv("LEND_TEST_LESS");
+	long divisor = wish ? strtol(wish, NULL, 10) : 1;
 	unsigned less = n / (RUNNING_ON_VALGRIND ? 32 : SLOWER);
 
+	if (divisor > 1 && divisor <= 1000)
+		less /= (unsigned)divisor;
 	return less ? less : 1;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How often a test repeats what it does: as often as it says, less often
- * where a tool makes every step many times slower.
+ * where a tool makes every step many times slower, or where the environment's
+ * LEND_TEST_LESS divides it by so much.
  */
 #ifndef TESTS_SUPPORT_SCALE_H
 #define TESTS_SUPPORT_SCALE_H
