@@ -49,6 +49,14 @@ struct lend_prepared {
 	/* Ceiling on the bytes of each workspace's arena; 0: as its default. */
 	size_t limit;
 	const char *name;	/* of the arenas, for statistics; may be null */
+	/*
+	 * What else of the workspace should be warm, such as the buffers of a
+	 * network (lend_network_warm()): runs on a thread of the warmer, when
+	 * the rest is, and returns all it borrows.  What it has warmed on its
+	 * own thread is left to the first thread that comes without.  An error
+	 * ends the fill as a failed one.  May be null.
+	 */
+	int (*rehearse)(const char *plan, lend_workspace *ws, void *ctx);
 };
 
 /*

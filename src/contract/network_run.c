@@ -9,12 +9,17 @@
  *
  * The first error of any branch is kept, the others stop at their next step.
  *
+ * A rehearsal goes the same way, and writes to each page of a result where an
+ * execution computes it.
+ *
  * Each thread gives back what it has borrowed itself, so that the caches of an
  * arena's threads have what they need the next time: the results of branches,
  * which the calling thread reads in the trunk, are borrowed by it beforehand.
  */
 #include <errno.h>
 #include <string.h>
+
+#include <lend/worker.h>
 
 #include "base/atomic.h"
 #include "contract/error.h"
@@ -23,6 +28,8 @@
 #include "contract/network.h"
 #include "contract/task.h"
 
+#define PAGE ((size_t)4096)
+
 struct run {
 	const struct lend_network *net;
 	const struct lend_lender *lender;
@@ -30,12 +37,23 @@ struct run {
 	const struct lend_network_call *call;
 	const struct split *split;
 	void **table;
+	bool rehearsal;		/* nothing is computed; no operands, output */
 	_Atomic(uint32_t) error;	/* the first one, negated; 0: none */
 	struct lend_error *why;		/* written by who set the error */
 };
 
 /* Stands for a result without elements. */
 static char nothing[sizeof(double) * 2];
+
+/* Has its pages be there; what they hold is lost. */
+static void
+touch(void *start, size_t bytes)
+{
+	volatile char *at = start;
+
+	for (size_t i = 0; i < bytes; i += PAGE)
+		at[i] = 0;
+}
 
 static const void *
 one_of(enum lend_type type)
@@ -100,28 +118,42 @@ multiply(struct run *run, const struct lend_exec *exec, size_t s,
 {
 	const struct lend_network *net = run->net;
 	const struct step *step = &net->step[s];
-	bool last = s + 1 == net->steps;
 	struct lend_call call = {
 		.a = at_value(run, step->x),
 		.b = step_is_single(step) ? one_of(net->type) :
 					    at_value(run, step->y)
 	};
-	int error;
 
-	if (last) {
+	if (s + 1 == net->steps) {
 		call.c = run->call->output;
 		call.alpha = run->call->alpha;
 		call.beta = run->call->beta;
 	} else {
-		error = run->table[s] ? 0 :
-			borrow(run, network_result(net, s)->bytes,
-			       &run->table[s], why);
-		if (error)
-			return error;
 		call.c = run->table[s];
 	}
 	return lend_plan_execute_on(step->plan, run->lender, exec, &call,
 				    why);
+}
+
+/* One step, with the buffer of its result if that is not the output. */
+static int
+run_step(struct run *run, const struct lend_exec *exec, size_t s,
+	 struct lend_error *why)
+{
+	bool last = s + 1 == run->net->steps;
+	size_t bytes = last ? 0 : network_result(run->net, s)->bytes;
+	int error = 0;
+
+	/* Results of branches are there already. */
+	if (!last && !run->table[s])
+		error = borrow(run, bytes, &run->table[s], why);
+	if (error)
+		return error;
+	if (!run->rehearsal)
+		return multiply(run, exec, s, why);
+	if (!last)
+		touch(run->table[s], bytes);
+	return 0;
 }
 
 /* Keeps the first error and its reason. */
@@ -152,7 +184,7 @@ run_steps(struct run *run, const struct lend_exec *exec, const size_t *list,
 		/* Relaxed: one step more or less makes no difference. */
 		if (load_relaxed(&run->error))
 			return;
-		error = multiply(run, exec, s, &why);
+		error = run_step(run, exec, s, &why);
 		if (error) {
 			fail(run, error, s, &why);
 			return;
@@ -303,4 +335,47 @@ lend_network_execute(const lend_network *net, lend_arena *arena,
 	if (!arena)
 		return lend__fail(why, -EINVAL, "the arena is null");
 	return lend_network_execute_on(net, &lender, exec, call, why);
+}
+
+/* The calling thread's loan, as small steps have it. */
+static int
+touch_worker(const struct lend_network *net, lend_arena *arena,
+	     struct lend_error *why)
+{
+	struct lend_worker loan;
+	struct lend_req req;
+	size_t bytes;
+	int error = lend_network_req(net, 1, &req, &bytes);
+
+	if (!error)
+		error = lend_worker_checkout(arena, &req, &loan);
+	if (error)
+		return lend__fail(why, error, "a worker's loan: %s",
+				  strerror(-error));
+	touch(loan.a, req.a_bytes);
+	touch(loan.tile, req.tile_bytes);
+	touch(loan.scatter, req.worker_scatter * sizeof(int64_t));
+	return lend_worker_return(arena, &loan);
+}
+
+int
+lend_network_warm(const lend_network *net, lend_arena *arena,
+		  const struct lend_exec *exec, struct lend_error *why)
+{
+	const struct lend_lender lender = arena_lender(arena);
+	struct run run = {
+		.net = net, .lender = &lender, .exec = exec, .why = why,
+		.rehearsal = true
+	};
+	int error;
+
+	if (!net || !arena || !exec)
+		return lend__fail(why, -EINVAL, "an argument is null");
+	if (net->step[net->steps - 1].plan->empty)
+		return 0;
+	error = touch_worker(net, arena, why);
+	if (error)
+		return error;
+	run.split = network_split_of(net, lend_exec_budget(exec));
+	return with_table(&run);
 }

@@ -37,6 +37,21 @@ warm(lend_workspace *ws, const struct lend_exec *exec)
 	return error;
 }
 
+/* What the program wants warm beside the loans of the bound. */
+static int
+rehearse(const struct lend_prepared *prepared, const char *plan,
+	 lend_workspace *ws)
+{
+	int error;
+
+	if (!prepared->rehearse)
+		return 0;
+	error = prepared->rehearse(plan, ws, prepared->ctx);
+	/* The thread's slot and its idle buffers. */
+	thread_detach(lend_workspace_arena(ws));
+	return error;
+}
+
 static int
 prepare(const char *plan, void **slot, void *ctx)
 {
@@ -54,6 +69,8 @@ prepare(const char *plan, void **slot, void *ctx)
 	if (error)
 		return error;
 	error = warm(ws, &prepared->exec);
+	if (!error)
+		error = rehearse(prepared, plan, ws);
 	if (error) {
 		destroy(ws, NULL);
 		return error;

@@ -2,7 +2,8 @@
 /*
  * What networks borrow: as much at one time as was said beforehand, each
  * buffer given back as soon as it is dead, nothing left out whichever
- * borrowing fails; and when no memory is left for a network itself.
+ * borrowing fails; that a first execution grows nothing where its arena was
+ * warmed; and when no memory is left for a network itself.
  */
 #include "lend/network.h"
 
@@ -215,6 +216,170 @@ START_TEST(test_steady)
 }
 END_TEST
 
+/* ------------------------------------------------------------------------
+ * Warmed beforehand
+ * --------------------------------------------------------------------- */
+
+static uint64_t
+growths(lend_arena *arena)
+{
+	struct lend_stats stats;
+
+	ck_assert_int_eq(lend_arena_stats(arena, &stats), 0);
+	ck_assert_uint_eq(stats.leased_bytes, 0);
+	ck_assert_uint_eq(stats.buffers_out, 0);
+	return stats.growths;
+}
+
+/* How often a workspace grows in its first execution. */
+static uint64_t
+first_growths(const struct network_case *c, bool warm)
+{
+	struct network_tensor *output = network_output_new(c);
+	struct lend_network_call call = network_case_call(c, output->start);
+	struct lend_error why = { "" };
+	struct lend_exec serial;
+	lend_workspace *ws;
+	struct lend_req req;
+	uint64_t before;
+	size_t bytes;
+
+	lend_exec_serial(&serial);
+	ck_assert_int_eq(lend_network_req(c->network, 1, &req, &bytes), 0);
+	ck_assert_int_eq(lend_workspace_create(&ws, &req, NULL), 0);
+	if (warm)
+		ck_assert_int_eq(lend_network_warm(c->network,
+						   lend_workspace_arena(ws),
+						   &serial, &why), 0);
+	before = growths(lend_workspace_arena(ws));
+	ck_assert_int_eq(lend_network_execute(c->network,
+					      lend_workspace_arena(ws),
+					      &serial, &call, &why), 0);
+	ck_assert_msg(network_case_check(c, output, &why), "%s", why.text);
+	before = growths(lend_workspace_arena(ws)) - before;
+	network_output_free(output);
+	ck_assert_int_eq(lend_workspace_destroy(ws), 0);
+	return before;
+}
+
+START_TEST(test_warm_at_once)
+{
+	uint64_t cold = 0;
+
+	for (uint64_t i = 0; i < CASES / 3; i++) {
+		struct network_case c;
+
+		open_case(&c, 4000 + i);
+		ck_assert_uint_eq(first_growths(&c, true), 0);
+		cold += first_growths(&c, false);
+		network_case_close(&c);
+	}
+	/* Else nothing has been shown. */
+	ck_assert_uint_gt(cold, CASES / 3);
+}
+END_TEST
+
+/* Side by side as well it gives all back; executions are right after it. */
+START_TEST(test_warm_side_by_side)
+{
+	struct site site = site_open();
+
+	for (uint64_t i = 0; i < CASES / 3; i++) {
+		struct lend_error why = { "" };
+		struct network_tensor *output;
+		struct lend_network_call call;
+		struct network_case c;
+
+		open_case(&c, 5000 + i);
+		output = network_output_new(&c);
+		call = network_case_call(&c, output->start);
+		ck_assert_int_eq(lend_network_warm(c.network, site.arena,
+						   &site.exec, &why), 0);
+		growths(site.arena);
+		ck_assert_int_eq(lend_network_execute(c.network, site.arena,
+						      &site.exec, &call,
+						      &why), 0);
+		ck_assert_msg(network_case_check(&c, output, &why), "%s",
+			      why.text);
+		network_output_free(output);
+		network_case_close(&c);
+	}
+	site_close(&site);
+}
+END_TEST
+
+/* The calling thread has what a step of one thread wants. */
+static void
+check_worker(const lend_network *network, lend_arena *arena)
+{
+	uint64_t before = growths(arena);
+	struct lend_worker loan;
+	struct lend_req req;
+	size_t bytes;
+
+	ck_assert_int_eq(lend_network_req(network, 1, &req, &bytes), 0);
+	ck_assert_uint_gt(req.a_bytes, 0);
+	ck_assert_int_eq(lend_worker_checkout(arena, &req, &loan), 0);
+	ck_assert_int_eq(lend_worker_return(arena, &loan), 0);
+	ck_assert_uint_eq(growths(arena), before);
+}
+
+/* A network with intermediates of 8 MiB, in an arena of `limit` bytes. */
+static int
+warm_within(size_t limit, struct lend_error *why)
+{
+	static const size_t side[] = { 1024, 1024 };
+	static const struct lend_layout square[] = {
+		{ 2, side, NULL }, { 2, side, NULL }, { 2, side, NULL },
+		{ 2, side, NULL }
+	};
+	struct lend_arena_options options = LEND_ARENA_OPTIONS_INIT;
+	lend_network *network;
+	struct lend_exec serial;
+	lend_arena *arena;
+	int error;
+
+	lend_exec_serial(&serial);
+	options.limit = limit;
+	ck_assert_int_eq(lend_network_create(&network, "ab,bc,cd,de->ae",
+					     LEND_F64, 4, square, NULL, 0,
+					     NULL, why), 0);
+	ck_assert_int_eq(lend_arena_create(&arena, &options), 0);
+	error = lend_network_warm(network, arena, &serial, why);
+	growths(arena);
+	if (!error)
+		check_worker(network, arena);
+	ck_assert_int_eq(lend_arena_destroy(arena), 0);
+	lend_network_destroy(network);
+	return error;
+}
+
+START_TEST(test_warm_refused)
+{
+	struct lend_error why = { "" };
+	struct lend_exec serial;
+	struct network_case c;
+	lend_arena *arena;
+
+	ck_assert_int_eq(warm_within((size_t)64 << 20, &why), 0);
+	ck_assert_int_eq(warm_within((size_t)12 << 20, &why), -EDQUOT);
+	ck_assert_ptr_nonnull(strstr(why.text, "limit"));
+	/* Not even the worker's loan. */
+	ck_assert_int_eq(warm_within(1, &why), -EDQUOT);
+	open_case(&c, 6000);
+	lend_exec_serial(&serial);
+	ck_assert_int_eq(lend_arena_create(&arena, NULL), 0);
+	ck_assert_int_eq(lend_network_warm(NULL, arena, &serial, &why),
+			 -EINVAL);
+	ck_assert_int_eq(lend_network_warm(c.network, NULL, &serial, &why),
+			 -EINVAL);
+	ck_assert_int_eq(lend_network_warm(c.network, arena, NULL, NULL),
+			 -EINVAL);
+	ck_assert_int_eq(lend_arena_destroy(arena), 0);
+	network_case_close(&c);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -224,6 +389,10 @@ main(void)
 	tcase_add_loop_test(tcase, test_peak, 1, 5);
 	tcase_add_test(tcase, test_starved);
 	tcase_add_loop_test(tcase, test_steady, 0, 10);
+	tcase = suite_case(suite, "warm");
+	tcase_add_test(tcase, test_warm_at_once);
+	tcase_add_test(tcase, test_warm_side_by_side);
+	tcase_add_test(tcase, test_warm_refused);
 	tcase = suite_case(suite, "own");
 	tcase_add_loop_test(tcase, test_no_memory, 0, 2);
 	return suite_run(suite);

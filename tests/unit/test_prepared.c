@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <lend/buffer.h>
 #include <lend/team.h>
 #include <lend/worker.h>
 
@@ -250,6 +251,64 @@ START_TEST(no_memory_is_a_fill_that_failed)
 }
 END_TEST
 
+/* As large as the plan's A block; of plan 7 it fails. */
+static int
+rehearse(const char *plan, lend_workspace *ws, void *ctx)
+{
+	size_t bytes = lend_workspace_req(ws)->a_bytes;
+	void *buffer;
+	int error;
+
+	if (ctx != &prepared || strtoul(plan, NULL, 10) * KIB != bytes)
+		return -EINVAL;
+	error = lend_buffer_borrow(lend_workspace_arena(ws), bytes, &buffer);
+	if (error)
+		return error;
+	memset(buffer, 1, bytes);
+	error = lend_buffer_return(buffer);
+	return bytes == 7 * KIB ? -ENOMEM : error;
+}
+
+/* What the program has warmed itself is there for another thread as well. */
+START_TEST(a_rehearsal_is_warm_for_the_claimer)
+{
+	struct lend_exec exec;
+	lend_workspace *ws;
+	lend_pool *pool;
+	uint64_t before;
+	void *buffer;
+
+	ck_assert_int_eq(lend_pool_create(&pool, 2), 0);
+	ck_assert_int_eq(lend_exec_on_pool(&exec, pool, 2), 0);
+	make(_i ? &exec : NULL, 1, 0);
+	prepared.rehearse = rehearse;
+	fill("64", 1);
+	ws = claim("64");
+	before = growths(ws);
+	ck_assert_int_eq(lend_buffer_borrow(lend_workspace_arena(ws),
+					    64 * KIB, &buffer), 0);
+	ck_assert_uint_eq(growths(ws), before);
+	ck_assert_int_eq(lend_buffer_return(buffer), 0);
+	ck_assert_int_eq(lend_workspace_destroy(ws), 0);
+	end();
+	ck_assert_int_eq(lend_pool_destroy(pool), 0);
+}
+END_TEST
+
+START_TEST(a_rehearsal_that_fails_is_a_fill_that_failed)
+{
+	make(NULL, 1, 0);
+	prepared.rehearse = rehearse;
+	ck_assert_int_eq(lend_warmer_refill(warmer, "7"), 0);
+	while (stats().failed == 0)
+		;
+	ck_assert_uint_eq(stats().pool.ready, 0);
+	ck_assert_uint_eq(stats().pool.in_flight, 0);
+	ck_assert_uint_eq(fault_counts().extent_bytes, 0);
+	end();
+}
+END_TEST
+
 START_TEST(bad_input_is_refused)
 {
 	struct lend_warmer_options options = LEND_WARMER_OPTIONS_INIT;
@@ -276,6 +335,8 @@ main(void)
 	tcase_add_test(tcase, an_eviction_gives_the_memory_back);
 	tcase_add_test(tcase, the_limit_holds_and_other_plans_go_on);
 	tcase_add_test(tcase, no_memory_is_a_fill_that_failed);
+	tcase_add_loop_test(tcase, a_rehearsal_is_warm_for_the_claimer, 0, 2);
+	tcase_add_test(tcase, a_rehearsal_that_fails_is_a_fill_that_failed);
 	tcase_add_test(tcase, bad_input_is_refused);
 	return suite_run(suite);
 }
