@@ -171,13 +171,13 @@ lend_network_execute_on(const lend_network *network,
 			struct lend_error *why);
 
 /*
- * Warms the arena for executions of the network over `exec`: borrows the same
- * buffers in the same order on the same threads, and one worker loan on the
- * calling thread, writes to their pages, and gives all of it back.  Nothing is
- * computed.  The worker and team loans of the token's threads are not among
- * them: lend_workspace_prepare_for() warms those.  Where branches run side by
- * side an execution may still grow the arena, as which thread runs which
- * branch is not fixed.  Thread-safe as lend_network_execute().
+ * Warms the arena for executions of the network over `exec`: the calling
+ * thread borrows the buffers that those would have out at one time, and one
+ * worker loan, writes to their pages, and gives all of it back.  Nothing is
+ * computed, and the token's threads are not used; the worker and team loans
+ * that they take are what lend_workspace_prepare_for() warms.  Where branches
+ * run side by side an execution may still grow the arena a little, as their
+ * order is not fixed.  Thread-safe as lend_network_execute().
  *
  * Errors, with *why (may be null), all that was borrowed given back: -EINVAL
  * (null), those of lend_worker_checkout() and lend_buffer_borrow().

@@ -9,8 +9,9 @@
  *
  * The first error of any branch is kept, the others stop at their next step.
  *
- * A rehearsal goes the same way, and writes to each page of a result where an
- * execution computes it.
+ * A rehearsal goes the same way on the calling thread alone, and writes to each
+ * page of a result where an execution computes it.  Branches that would run at
+ * the same time take a step in turn, so that as many buffers are out as then.
  *
  * Each thread gives back what it has borrowed itself, so that the caches of an
  * arena's threads have what they need the next time: the results of branches,
@@ -22,6 +23,7 @@
 #include <lend/worker.h>
 
 #include "base/atomic.h"
+#include "base/util.h"
 #include "contract/error.h"
 #include "contract/layout.h"
 #include "contract/lender.h"
@@ -222,6 +224,49 @@ borrow_results(struct run *run)
 	return true;
 }
 
+/* So many at a time as there are threads, in turn. */
+static void
+rehearse_branches(struct run *run)
+{
+	const struct split *split = run->split;
+	size_t threads = lend_exec_budget(run->exec), done = 0;
+
+	while (done < split->branches) {
+		size_t end = size_min(done + threads, split->branches);
+		bool more = true;
+
+		for (size_t turn = 0; more; turn++) {
+			more = false;
+			for (size_t i = done; i < end; i++) {
+				const struct branch *b = &split->branch[i];
+				size_t at = b->first + turn;
+
+				if (turn >= b->steps)
+					continue;
+				run_steps(run, NULL, split->list, at, at + 1);
+				more = true;
+			}
+		}
+		done = end;
+	}
+}
+
+/* False: the error is kept. */
+static bool
+run_branches(struct run *run)
+{
+	const struct split *split = run->split;
+
+	if (!borrow_results(run))
+		return false;
+	if (run->rehearsal)
+		rehearse_branches(run);
+	/* Its arguments are right: there is no error. */
+	else if (lend_exec_fork(run->exec, split->branches, run_branch, run))
+		return false;
+	return true;
+}
+
 static void
 run_all(struct run *run)
 {
@@ -232,12 +277,9 @@ run_all(struct run *run)
 		run_steps(run, run->exec, NULL, 0, run->net->steps);
 		return;
 	}
-	if (!borrow_results(run))
+	if (!run_branches(run))
 		return;
 	last = &split->branch[split->branches - 1];
-	/* Its arguments are right: there is no error. */
-	if (lend_exec_fork(run->exec, split->branches, run_branch, run))
-		return;
 	run_steps(run, run->exec, split->list, last->first + last->steps,
 		  run->net->steps);
 }

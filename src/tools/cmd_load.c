@@ -6,7 +6,8 @@
 
 enum {
 	OPT_CLIENTS = 1, OPT_THREADS, OPT_SECONDS, OPT_ROUNDS, OPT_ARENA,
-	OPT_LIMIT, OPT_PATH, OPT_TYPE, OPT_PLOT, OPT_JSON, OPT_QUIET
+	OPT_LIMIT, OPT_SESSION, OPT_WARM, OPT_PATH, OPT_TYPE, OPT_PLOT,
+	OPT_JSON, OPT_QUIET
 };
 
 static const struct args_option options[] = {
@@ -22,6 +23,10 @@ static const struct args_option options[] = {
 	  "who lends: lend, mutex or malloc (default lend)" },
 	{ "limit", OPT_LIMIT, 0, "BYTES",
 	  "the most that the arena may retain; with K, M, G, T" },
+	{ "session", OPT_SESSION, 0, "R",
+	  "a workspace of its own for each R requests" },
+	{ "warm", OPT_WARM, 0, "N",
+	  "so many workspaces prepared for each network" },
 	{ "path", OPT_PATH, 'p', "NAME",
 	  "a path of theirs, or greedy (default: opt_flops)" },
 	{ "type", OPT_TYPE, 't', "TYPE",
@@ -55,6 +60,8 @@ take(struct load_options *o, const struct args *args, int key)
 	case OPT_SECONDS: return args_positive(args, &o->seconds);
 	case OPT_ARENA: return take_lender(o, args);
 	case OPT_LIMIT: return args_bytes(args, &o->limit);
+	case OPT_SESSION: return args_count(args, &o->session);
+	case OPT_WARM: return args_count(args, &o->warm);
 	case OPT_TYPE:
 		o->typed = true;
 		return args_type(args, &o->type);
@@ -63,6 +70,28 @@ take(struct load_options *o, const struct args *args, int key)
 	case OPT_JSON: o->json = true; return true;
 	default: o->quiet = true; return true;
 	}
+}
+
+/* Options that go together: STATUS_BAD, told, where they do not. */
+static int
+check(const struct load_options *o)
+{
+	if (o->clients > LOAD_CLIENTS_MAX)
+		return complain("load: --clients: %zu are more than %d",
+				o->clients, LOAD_CLIENTS_MAX);
+	if (o->limit && o->lender != LENDER_LEND && !o->plot)
+		return complain("load: --limit with --arena=%s: only lend's "
+				"arena has a limit", lender_name(o->lender));
+	if (o->session && (o->lender != LENDER_LEND || o->plot))
+		return complain("load: --session and --warm are for lend's "
+				"arena alone");
+	if (o->warm > LOAD_WARM_MAX)
+		return complain("load: --warm: %zu are more than %d", o->warm,
+				LOAD_WARM_MAX);
+	if (o->warm && o->files_count > LEND_WARM_CAP_MAX)
+		return complain("load: --warm: %zu instances are more than %d",
+				o->files_count, LEND_WARM_CAP_MAX);
+	return 0;
 }
 
 static int
@@ -87,12 +116,10 @@ run(const struct args_command *command, int argc, char **argv)
 	o.files_count = (size_t)(argc - args.at);
 	if (o.threads == 0)
 		o.threads = threads_of_machine();
-	if (o.clients > LOAD_CLIENTS_MAX)
-		return complain("load: --clients: %zu are more than %d",
-				o.clients, LOAD_CLIENTS_MAX);
-	if (o.limit && o.lender != LENDER_LEND && !o.plot)
-		return complain("load: --limit with --arena=%s: only lend's "
-				"arena has a limit", lender_name(o.lender));
+	if (o.warm && !o.session)
+		o.session = LOAD_SESSION;
+	if (check(&o))
+		return STATUS_BAD;
 	return load_run(&o);
 }
 

@@ -136,12 +136,11 @@ measure_case(const struct load *load, struct load_case *c,
 {
 	struct lend_network_info info = { .size = sizeof info };
 	struct lend_layout output;
-	struct lend_req req;
 
 	if (lend_network_describe(c->network, &info) ||
-	    lend_network_req(c->network, load->options->threads, &req,
+	    lend_network_req(c->network, load->options->threads, &c->req,
 			     &c->buffer_bytes) ||
-	    lend_req_bytes(&req, &c->req_bytes))
+	    lend_req_bytes(&c->req, &c->req_bytes))
 		return complain("%s: what it borrows overflows", c->file);
 	lend_network_output(c->network, &output);
 	c->result_bytes = lend_type_bytes(type);

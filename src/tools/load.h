@@ -5,11 +5,15 @@
  *   cmd_load.c      options
  *   load.c          instances, pool, and which measurements are made
  *   load_run.c      one measurement: clients, a lender, a time
+ *   load_client.c   what a client does
+ *   load_session.c  workspaces of sessions, cold and prepared
  *   load_report.c   what is told about them
  *   load_plot.c     the same as a picture
  *
  * A request is one execution of one network.  Its result, too, is borrowed
- * from the lender, as a server would for its answer, and given back.
+ * from the lender, as a server would for its answer, and given back.  With
+ * sessions the lender is a workspace's arena for some requests, else one arena
+ * is for all.
  */
 #ifndef LEND_TOOLS_LOAD_H
 #define LEND_TOOLS_LOAD_H
@@ -20,6 +24,7 @@
 #include <stdio.h>
 
 #include <lend/network.h>
+#include <lend/warmer.h>
 
 #include "tools/instance.h"
 #include "tools/json.h"
@@ -30,6 +35,9 @@
 
 #define LOAD_KINDS 3
 #define LOAD_CLIENTS_MAX 4096
+#define LOAD_WARM_MAX 1024
+/* Requests of a session, where only --warm is given. */
+#define LOAD_SESSION 16
 
 struct load_options {
 	char **files;
@@ -39,6 +47,8 @@ struct load_options {
 	enum lend_type type;
 	bool typed, json, quiet;
 	size_t clients, threads, limit, rounds;
+	size_t session;		/* requests of each; 0: no sessions */
+	size_t warm;		/* workspaces ready for each network */
 	double seconds;
 	enum lender_kind lender;
 };
@@ -51,7 +61,14 @@ struct load_case {
 	lend_network *network;
 	double flops;
 	size_t result_bytes;
+	struct lend_req req;
 	size_t buffer_bytes, req_bytes;
+};
+
+/* First requests of sessions, with what it takes to have a workspace. */
+struct load_first {
+	struct latency latency;
+	uint64_t faults;	/* of the clients' threads */
 };
 
 /* One measurement. */
@@ -66,6 +83,9 @@ struct load_result {
 	size_t retained, leased;	/* the most seen; leased: lend's */
 	/* The most of the process: from a tenth to half of the time, later. */
 	size_t resident_early, resident;
+	/* With sessions, and then `retained` is the most of one of them. */
+	struct load_first cold, warm;
+	struct lend_warmer_stats warmer;
 };
 
 struct load {

@@ -6,11 +6,10 @@
  *   main                   meet      looks now and then, then sets `stop`
  *
  * Warming up is one request of each network by each client, all at once, so
- * that what is measured is the steady state.
+ * that what is measured is the steady state.  When they have met, workspaces
+ * for sessions are made ready.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,153 +17,52 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "tools/cleanup.h"
 #include "tools/clock.h"
-#include "tools/load.h"
+#include "tools/load_client.h"
 #include "tools/message.h"
 #include "tools/print.h"
 
 /* Between two looks. */
 #define PERIOD_S 0.25
 
-struct run {
-	const struct load *load;
-	struct lender lender;
-	size_t clients;
-	pthread_barrier_t barrier;	/* all clients and the main thread */
-	atomic_bool stop;
-	pthread_mutex_t lock;
-	/* Guarded by the lock: what ended a client early, the first one. */
-	int error;
-	const char *file;
-	struct lend_error why;
-};
-
-struct client {
-	struct run *run;
-	size_t number;
-	pthread_t thread;
-	/* Its own until it is joined; relaxed, for the eye, before. */
-	atomic_ullong done;
-	double flops;
-	uint64_t refused;
-	struct latency latency;
-};
-
-/* Clients. */
-
-static void
-fail(struct run *run, const struct load_case *c, int error,
-     const struct lend_error *why)
-{
-	pthread_mutex_lock(&run->lock);
-	if (!run->error) {
-		run->error = error;
-		run->file = c->file;
-		run->why = *why;
-	}
-	pthread_mutex_unlock(&run->lock);
-	/* Relaxed: it is looked at again and again. */
-	atomic_store_explicit(&run->stop, true, memory_order_relaxed);
-}
-
-static int
-request_into(const struct run *run, const struct load_case *c, void *result,
-	     struct lend_error *why)
-{
-	struct lend_network_call call = {
-		.operands = c->data.operand, .output = result
-	};
-
-	return lender_execute_network(&run->lender, c->network,
-				      &run->load->threads.exec, &call, why);
-}
-
-static int
-request(const struct run *run, const struct load_case *c,
-	struct lend_error *why)
-{
-	void *result;
-	int error = lender_borrow(&run->lender, c->result_bytes, &result);
-
-	if (error) {
-		snprintf(why->text, sizeof why->text, "the result's %zu bytes: "
-			 "%s", c->result_bytes, strerror(-error));
-		return error;
-	}
-	error = request_into(run, c, result, why);
-	lender_give_back(&run->lender, result);
-	return error;
-}
-
-/* One request; what the limit refuses is counted, and the next one made. */
-static void
-request_counted(struct client *client, const struct load_case *c)
-{
-	struct lend_error why = { "" };
-	double begin = now_seconds();
-	int error = request(client->run, c, &why);
-
-	if (error == -EDQUOT) {
-		client->refused++;
-		return;
-	}
-	if (error) {
-		fail(client->run, c, error, &why);
-		return;
-	}
-	latency_add(&client->latency, now_seconds() - begin);
-	client->flops += c->flops;
-	/* Relaxed: a count for the eye. */
-	atomic_fetch_add_explicit(&client->done, 1, memory_order_relaxed);
-}
-
-static void
-warm_up(struct client *client)
-{
-	const struct load *load = client->run->load;
-
-	for (size_t i = 0; i < load->options->files_count; i++)
-		request_counted(client, &load->cases[i]);
-	/* Relaxed: a count for the eye. */
-	atomic_store_explicit(&client->done, 0, memory_order_relaxed);
-	client->flops = 0;
-	client->refused = 0;
-	memset(&client->latency, 0, sizeof client->latency);
-}
-
-static void *
-client_main(void *ctx)
-{
-	struct client *client = ctx;
-	struct run *run = client->run;
-	size_t count = run->load->options->files_count, i = client->number;
-
-	warm_up(client);
-	pthread_barrier_wait(&run->barrier);
-	pthread_barrier_wait(&run->barrier);
-	/* Relaxed: any time soon will do. */
-	while (!atomic_load_explicit(&run->stop, memory_order_relaxed))
-		request_counted(client, &run->load->cases[i++ % count]);
-	return NULL;
-}
-
-/* The main thread. */
-
 struct counters {
 	uint64_t allocations, faults;
+	struct lend_warmer_stats warmer;
 };
 
 static struct counters
 counters_now(const struct run *run)
 {
+	struct counters now = { .allocations = 0 };
 	struct lender_counts counts;
 	struct rusage usage;
 
 	lender_counts(&run->lender, &counts);
 	getrusage(RUSAGE_SELF, &usage);
-	return (struct counters){ counts.allocations,
-				  (uint64_t)usage.ru_minflt };
+	now.allocations = counts.allocations;
+	now.faults = (uint64_t)usage.ru_minflt;
+	/* Fails where there are no such workspaces: then all stay 0. */
+	if (lend_warmer_stats(run->sessions.warmer, &now.warmer))
+		memset(&now.warmer, 0, sizeof now.warmer);
+	return now;
+}
+
+/* What has been counted since `begin`. */
+static void
+count_from(const struct run *run, const struct counters *begin,
+	   struct load_result *result)
+{
+	struct counters now = counters_now(run);
+
+	result->allocations = now.allocations - begin->allocations;
+	result->faults = now.faults - begin->faults;
+	result->warmer = now.warmer;
+	result->warmer.pool.claims -= begin->warmer.pool.claims;
+	result->warmer.pool.misses -= begin->warmer.pool.misses;
+	result->warmer.prepared -= begin->warmer.prepared;
+	result->warmer.failed -= begin->warmer.failed;
 }
 
 static size_t
@@ -206,18 +104,21 @@ show(const struct run *run, const struct client *client, double seconds)
 	unsigned long long done = 0;
 	char text[PRINT_SIZE];
 	struct lender_counts counts;
+	char retained[PRINT_SIZE + 16] = "";
 
 	for (size_t i = 0; i < run->clients; i++)
 		/* Relaxed: a count for the eye. */
 		done += atomic_load_explicit(&client[i].done,
 					     memory_order_relaxed);
 	lender_counts(&run->lender, &counts);
+	/* With sessions it is idle. */
+	if (!run->load->options->session)
+		snprintf(retained, sizeof retained, ", %s retained",
+			 print_bytes((double)counts.retained_bytes, text));
 	cleanup_line(true);
-	fprintf(stderr, "\r%s, %zu clients: %.1f s, %.0f requests/s, "
-		"%s retained\033[K", lender_name(run->lender.kind),
-		run->clients, seconds,
-		(double)done / seconds,
-		print_bytes((double)counts.retained_bytes, text));
+	fprintf(stderr, "\r%s, %zu clients: %.1f s, %.0f requests/s%s\033[K",
+		lender_name(run->lender.kind), run->clients, seconds,
+		(double)done / seconds, retained);
 	fflush(stderr);
 }
 
@@ -260,12 +161,24 @@ watch(struct run *run, const struct client *client,
 }
 
 static void
+merge_first(struct load_first *to, const struct load_first *from)
+{
+	latency_merge(&to->latency, &from->latency);
+	to->faults += from->faults;
+}
+
+static void
 collect(struct client *client, size_t clients, struct load_result *result)
 {
 	for (size_t i = 0; i < clients; i++) {
 		latency_merge(&result->latency, &client[i].latency);
 		result->flops += client[i].flops;
 		result->refused += client[i].refused;
+		merge_first(&result->cold, &client[i].cold);
+		merge_first(&result->warm, &client[i].warm);
+		result->allocations += client[i].growths;
+		result->retained = size_max(result->retained,
+					    client[i].retained);
 	}
 }
 
@@ -321,29 +234,47 @@ check_settled(const struct run *run)
 static int
 run_clients(struct run *run, struct client *client, struct load_result *result)
 {
-	struct counters begin, end;
-	double seconds;
+	struct counters begin;
+	int error;
 
 	if (start_clients(run, client) < run->clients)
 		/* Those that did start wait for others that never come. */
 		exit(complain("load: %zu threads cannot be started",
 			      run->clients));
 	pthread_barrier_wait(&run->barrier);
+	error = load_sessions_fill(&run->sessions);
 	begin = counters_now(run);
 	pthread_barrier_wait(&run->barrier);
-	seconds = watch(run, client, result);
-	end = counters_now(run);
+	result->seconds = watch(run, client, result);
+	count_from(run, &begin, result);
 	/* Relaxed: any time soon will do. */
 	atomic_store_explicit(&run->stop, true, memory_order_relaxed);
 	for (size_t i = 0; i < run->clients; i++)
 		pthread_join(client[i].thread, NULL);
-	result->seconds = seconds;
-	result->allocations = end.allocations - begin.allocations;
-	result->faults = end.faults - begin.faults;
 	collect(client, run->clients, result);
 	if (run->error)
 		return tell_error(run);
+	if (error)
+		return complain("load: prepared workspaces: %s",
+				strerror(-error));
 	return check_settled(run);
+}
+
+/* Between the start and the end of sessions. */
+static int
+with_sessions(struct run *run, struct client *client,
+	      struct load_result *result)
+{
+	int error = load_sessions_start(&run->sessions, run->load), status;
+
+	if (error)
+		return complain("load: a warmer: %s", strerror(-error));
+	status = run_clients(run, client, result);
+	error = load_sessions_end(&run->sessions);
+	if (!status && error)
+		status = complain("load: the warmer's end: %s",
+				  strerror(-error));
+	return status;
 }
 
 int
@@ -367,7 +298,7 @@ load_measure(const struct load *load, enum lender_kind kind, size_t clients,
 	}
 	pthread_mutex_init(&run.lock, NULL);
 	pthread_barrier_init(&run.barrier, NULL, (unsigned)clients + 1);
-	status = run_clients(&run, client, result);
+	status = with_sessions(&run, client, result);
 	pthread_barrier_destroy(&run.barrier);
 	pthread_mutex_destroy(&run.lock);
 	lender_destroy(&run.lender);

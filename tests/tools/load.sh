@@ -52,6 +52,35 @@ must_print '"refused": [1-9]' \
 	--limit 1M --json
 grep -Eq '"requests": [1-9]' out || fail "a limit stops all"
 
+# Sessions: each in a workspace of its own, cold or prepared.
+must_print '^  sessions +of 2 requests: 0 claims, 0 misses, 0 prepared, ' \
+	load chain.json trace.json --clients 3 --threads 1 --seconds 0.2 \
+	--session 2
+grep -Eq '^  cold +[1-9][0-9]* first requests: p50 ' out || fail "none cold"
+grep -Eq '^  warm ' out && fail "warm without --warm"
+must_print '^  sessions +of 16 requests: [1-9][0-9]* claims, ' \
+	load chain.json trace.json --clients 3 --threads 2 --seconds 0.2 \
+	--warm 2
+grep -Eq '^  warm +[1-9][0-9]* first requests: p50 ' out || fail "none warm"
+grep -Eq '^  refused +0,' out || fail "refused: sessions"
+
+# One client at a time claims what is ready, and nothing grows in it.
+must_print '"allocations_per_request": 0,' \
+	load chain.json --clients 1 --threads 1 --seconds 0.2 --warm 2 \
+	--session 100000000 --json
+grep -Eq '"claims": 1,' out || fail "claims: $(cat out)"
+grep -Eq '"misses": 0,' out || fail "misses: $(cat out)"
+must_print '"allocations_per_request": [1-9]' \
+	load chain.json --clients 1 --threads 1 --seconds 0.2 --session 1 \
+	--json
+
+# Where workspaces cannot be prepared sessions are cold, and are refused too.
+must_print '"failed": [1-9]' \
+	load wide.json chain.json --clients 2 --threads 1 --seconds 0.2 \
+	--warm 1 --session 2 --limit 1M --json
+grep -Eq '"refused": [1-9]' out || fail "none refused"
+grep -Eq '"requests": [1-9]' out || fail "a limit stops all sessions"
+
 must_print '^ +2 malloc ' load chain.json --clients 2 --threads 1 \
 	--seconds 0.1 --rounds 3 --plot load.svg
 test "$(grep -c '<polyline' load.svg)" -eq 9 || fail "lines of the plot"
@@ -64,6 +93,11 @@ must_refuse 2 'has no elements' load empty.json
 must_refuse 2 'cannot be written' load chain.json --plot missing/load.svg
 must_refuse 2 'only lend.s arena has a limit' \
 	load chain.json --arena malloc --limit 1M
+must_refuse 2 'for lend.s arena alone' \
+	load chain.json --session 4 --arena malloc
+must_refuse 2 'for lend.s arena alone' load chain.json --warm 4 --plot x.svg
+must_refuse 2 '--warm: 2000 are more' load chain.json --warm 2000
+must_refuse 2 '--warm' load chain.json --warm 0
 must_refuse 2 '--seconds' load chain.json --seconds 0
 must_refuse 2 '--clients' load chain.json --clients 5000
 

@@ -218,6 +218,43 @@ START_TEST(test_branches)
 }
 END_TEST
 
+/* What a fresh arena has after it was warmed for so many threads. */
+static size_t
+warm_bytes(const struct site *site, const struct forest *f, size_t budget)
+{
+	struct lend_error why = { "" };
+	struct lend_stats stats;
+	struct lend_exec exec;
+	lend_arena *arena;
+
+	ck_assert_int_eq(lend_exec_narrow(&site->exec, budget, &exec), 0);
+	ck_assert_int_eq(lend_arena_create(&arena, NULL), 0);
+	ck_assert_int_eq(lend_network_warm(f->network, arena, &exec, &why),
+			 0);
+	ck_assert_int_eq(lend_arena_stats(arena, &stats), 0);
+	ck_assert_uint_eq(stats.leased_bytes, 0);
+	ck_assert_int_eq(lend_arena_destroy(arena), 0);
+	return stats.buffer_bytes;
+}
+
+/* All that chains side by side hold at a time is there; for one thread it is less. */
+START_TEST(test_branches_warmed)
+{
+	static struct forest f;
+	struct site site = site_open();
+	struct lend_req req;
+	size_t beside;
+
+	forest_open(&f);
+	ck_assert_int_eq(lend_network_req(f.network, (size_t)_i, &req,
+					  &beside), 0);
+	ck_assert_uint_ge(warm_bytes(&site, &f, (size_t)_i), beside);
+	ck_assert_uint_lt(warm_bytes(&site, &f, 1), beside);
+	lend_network_destroy(f.network);
+	site_close(&site);
+}
+END_TEST
+
 /* Each borrowing of branches fails in turn. */
 START_TEST(test_branches_starved)
 {
@@ -300,6 +337,7 @@ main(void)
 
 	tcase_add_loop_test(tcase, test_shared, 0, 12);
 	tcase_add_loop_test(tcase, test_branches, 2, 6);
+	tcase_add_loop_test(tcase, test_branches_warmed, 2, 6);
 	tcase_add_test(tcase, test_branches_starved);
 	tcase_add_test(tcase, test_nested);
 	return suite_run(suite);
