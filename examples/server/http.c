@@ -56,7 +56,8 @@ static struct MHD_Response *
 metrics_response(struct server *server)
 {
 	size_t length;
-	char *text = metrics_text(&server->metrics, server->arena, &length);
+	char *text = metrics_text(&server->metrics, server->arena,
+				  server->warm, &length);
 	struct MHD_Response *response;
 
 	if (!text)

@@ -7,7 +7,7 @@
  *   body into buffers -------> plan, result, ------> execution
  *   result from its buffer <-- execute
  *
- * The arena's limit bounds all of them together.  Nothing waits while it holds
+ * One limit bounds all of them together.  Nothing waits while it holds
  * memory: what does not fit is refused at once, and all of it given back.
  */
 #include <pthread.h>
@@ -22,6 +22,7 @@
 #include "queue.h"
 #include "request.h"
 #include "server.h"
+#include "warm.h"
 #include "work.h"
 
 static int
@@ -70,6 +71,21 @@ serve(struct server *server, const sigset_t *ends)
 }
 
 static int
+with_warmth(struct server *server, const sigset_t *ends)
+{
+	int error = 0, status;
+
+	if (server->options.warm)
+		error = warm_create(&server->warm, server);
+	if (error)
+		return say("the warmer", strerror(-error));
+	status = serve(server, ends);
+	queue_end(server->queue);
+	error = warm_destroy(server->warm, server->options.grace);
+	return error ? say("the warmer", strerror(-error)) : status;
+}
+
+static int
 with_memory(struct server *server, const sigset_t *ends)
 {
 	int status, error;
@@ -83,7 +99,7 @@ with_memory(struct server *server, const sigset_t *ends)
 		plans_destroy(server->plans);
 		return say("the workers", strerror(-error));
 	}
-	status = serve(server, ends);
+	status = with_warmth(server, ends);
 	queue_end(server->queue);
 	queue_destroy(server->queue);
 	plans_destroy(server->plans);
@@ -98,6 +114,8 @@ start(struct server *server, const sigset_t *ends)
 	int status, end, error;
 
 	options.limit = o->limit;
+	if (o->limit)
+		options.limit -= warm_places(o) * o->warm_bytes;
 	options.name = "lend-server";
 	error = lend_arena_create(&server->arena, &options);
 	if (error)

@@ -226,15 +226,39 @@ print_arena(FILE *to, const struct lend_stats *s)
 	       s->trims);
 }
 
-char *
-metrics_text(struct metrics *metrics, const lend_arena *arena, size_t *length)
+static void
+print_warm(FILE *to, const struct warm_counts *w)
 {
+	number(to, "lend_server_warm_workspaces", "gauge",
+	       "Prepared workspaces, those in use included.", w->workspaces);
+	number(to, "lend_server_warm_ready", "gauge",
+	       "Those that are ready.", w->warmer.pool.ready);
+	number(to, "lend_server_warm_claims_total", "counter",
+	       "Contractions in one.", w->warmer.pool.claims);
+	number(to, "lend_server_warm_misses_total", "counter",
+	       "Contractions of plans that were kept, when none was ready.",
+	       w->warmer.pool.misses);
+	number(to, "lend_server_warm_prepared_total", "counter",
+	       "Workspaces that were prepared.", w->warmer.prepared);
+	number(to, "lend_server_warm_failed_total", "counter",
+	       "Workspaces that could not be prepared.", w->warmer.failed);
+	number(to, "lend_server_warm_evictions_total", "counter",
+	       "Plans that gave theirs up for another one.",
+	       w->warmer.pool.evictions);
+}
+
+char *
+metrics_text(struct metrics *metrics, const lend_arena *arena,
+	     struct warm *warm, size_t *length)
+{
+	struct warm_counts prepared;
 	struct lend_stats stats;
 	struct metrics_counts now;
 	char *text = NULL;
 	FILE *to;
 
-	if (lend_arena_stats(arena, &stats))
+	if (lend_arena_stats(arena, &stats) ||
+	    (warm && warm_counts(warm, &prepared)))
 		return NULL;
 	pthread_mutex_lock(&metrics->lock);
 	now = metrics->counts;
@@ -244,6 +268,8 @@ metrics_text(struct metrics *metrics, const lend_arena *arena, size_t *length)
 		return NULL;
 	print_server(to, &now);
 	print_arena(to, &stats);
+	if (warm)
+		print_warm(to, &prepared);
 	if (fclose(to) == 0)
 		return text;
 	free(text);

@@ -12,6 +12,8 @@
 
 #include <lend/arena.h>
 
+#include "warm.h"
+
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define METRICS_BUCKETS 12
 #define METRICS_STATUSES 9
@@ -58,9 +60,9 @@ void metrics_disconnected(struct metrics *metrics);
 /* Waits until no request is in flight, or for so long; whether none is. */
 int metrics_await_idle(struct metrics *metrics, size_t seconds);
 
-/* A text for free(), and its length; null: no memory. */
+/* A text for free(), and its length; null: no memory.  warm may be null. */
 char *metrics_text(struct metrics *metrics, const lend_arena *arena,
-		   size_t *length);
+		   struct warm *warm, size_t *length);
 
 /* Seconds of a clock that never goes back. */
 double metrics_now(void);

@@ -8,12 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <lend/warm.h>
+
+#include "warm.h"
+
 #define STATUS_USAGE 2
 
 enum {
 	OPT_LISTEN = 256, OPT_PORT, OPT_LIMIT, OPT_MAX_BODY, OPT_CONNECTIONS,
 	OPT_IO, OPT_WORKERS, OPT_THREADS, OPT_PLANS, OPT_TIMEOUT, OPT_GRACE,
-	OPT_MAX_FLOPS
+	OPT_MAX_FLOPS, OPT_WARM, OPT_WARM_BYTES
 };
 
 static const struct argp_option table[] = {
@@ -22,7 +26,7 @@ static const struct argp_option table[] = {
 	{ "port", OPT_PORT, "N", 0,
 	  "The port (default 8080); 0: any that is free", 0 },
 	{ "limit", OPT_LIMIT, "BYTES", 0,
-	  "The most that the arena retains (default 1G); 0: no limit", 1 },
+	  "The most that is retained (default 1G); 0: no limit", 1 },
 	{ "max-body", OPT_MAX_BODY, "BYTES", 0,
 	  "The largest request (default 256M)", 1 },
 	{ "max-flops", OPT_MAX_FLOPS, "N", 0,
@@ -31,6 +35,11 @@ static const struct argp_option table[] = {
 	  "Connections served at once (default 128)", 1 },
 	{ "plans", OPT_PLANS, "N", 0,
 	  "Plans kept for requests to come (default 64); 0: none", 1 },
+	{ "warm", OPT_WARM, "N", 0,
+	  "Plans with a prepared workspace, those asked for last (default 0)",
+	  1 },
+	{ "warm-bytes", OPT_WARM_BYTES, "BYTES", 0,
+	  "The most that each such workspace retains (default 16M)", 1 },
 	{ "io", OPT_IO, "N", 0,
 	  "Threads that read and write (default 2)", 2 },
 	{ "workers", OPT_WORKERS, "N", 0,
@@ -87,6 +96,18 @@ take_flops(struct argp_state *state, const char *text)
 	return flops;
 }
 
+/* Something is left for all the rest. */
+static void
+check_share(struct argp_state *state, const struct options *o)
+{
+	size_t share = warm_places(o) * o->warm_bytes;
+
+	if (o->limit && share >= o->limit)
+		argp_error(state, "%zu workspaces of %zu bytes leave nothing "
+			   "of a limit of %zu", warm_places(o), o->warm_bytes,
+			   o->limit);
+}
+
 static error_t
 take(int key, char *text, struct argp_state *state)
 {
@@ -114,6 +135,15 @@ take(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPT_PLANS:
 		o->plans = take_size(state, text, 0, 65536);
+		return 0;
+	case OPT_WARM:
+		o->warm = take_size(state, text, 0, LEND_WARM_CAP_MAX);
+		return 0;
+	case OPT_WARM_BYTES:
+		o->warm_bytes = take_size(state, text, 1, (size_t)1 << 40);
+		return 0;
+	case ARGP_KEY_END:
+		check_share(state, o);
 		return 0;
 	case OPT_IO:
 		o->io = take_size(state, text, 1, 64);
@@ -153,7 +183,7 @@ options_parse(struct options *options, int argc, char **argv)
 		.max_body = 256 << 20, .connections = 128, .io = 2,
 		.workers = processors > 0 ? (size_t)processors : 1,
 		.threads = processors > 0 ? (size_t)processors : 1,
-		.plans = 64, .timeout = 30, .grace = 30, .max_flops = 1e12,
+		.plans = 64, .warm_bytes = 16 << 20, .timeout = 30, .grace = 30, .max_flops = 1e12,
 	};
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, options);

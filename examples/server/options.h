@@ -9,13 +9,15 @@
 struct options {
 	const char *listen;	/* an address of this machine */
 	uint16_t port;		/* 0: any that is free */
-	size_t limit;		/* of the arena, in bytes; 0: none */
+	size_t limit;		/* of all memory lent, in bytes; 0: none */
 	size_t max_body;	/* of a request, in bytes */
 	size_t connections;	/* served at once */
 	size_t io;		/* threads that read and write */
 	size_t workers;		/* contractions at once */
 	size_t threads;		/* of the pool, that they share */
 	size_t plans;		/* kept ready */
+	size_t warm;		/* of them, with a prepared workspace; or 0 */
+	size_t warm_bytes;	/* of each such workspace, at most */
 	size_t timeout;		/* seconds that a client may be silent */
 	size_t grace;		/* seconds to finish at the end */
 	double max_flops;	/* of a request */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct plans {
 	/* Under the lock, as are next and users of each plan. */
 	struct plan *first;
 	size_t count;
+	unsigned long long made;	/* so far, for their names */
 };
 
 struct plans *
@@ -210,6 +212,7 @@ plans_take(struct plans *plans, const struct plans_key *key,
 	pthread_mutex_lock(&plans->lock);
 	*plan = find(plans, own);
 	if (!*plan) {
+		snprintf(own->id, sizeof own->id, "%llu", plans->made++);
 		link_first(plans, own);
 		*plan = own;
 		own = NULL;
@@ -229,4 +232,19 @@ plans_return(struct plans *plans, struct plan *plan)
 	surplus = unlink_surplus(plans);
 	pthread_mutex_unlock(&plans->lock);
 	destroy(surplus);
+}
+
+struct plan *
+plans_find(struct plans *plans, const char *id)
+{
+	struct plan *plan;
+
+	pthread_mutex_lock(&plans->lock);
+	plan = plans->first;
+	while (plan && strcmp(plan->id, id))
+		plan = plan->next;
+	if (plan)
+		plan->users++;
+	pthread_mutex_unlock(&plans->lock);
+	return plan;
 }

@@ -31,6 +31,8 @@ void plans_destroy(struct plans *plans);
 /* A plan that is used by somebody, or waits to be. */
 struct plan {
 	lend_network *network;
+	/* A name that no other one has, nor had. */
+	char id[24];
 	/* The room's own. */
 	struct plan *next;
 	size_t users;
@@ -45,5 +47,8 @@ struct plan {
 int plans_take(struct plans *plans, const struct plans_key *key,
 	       struct plan **plan, int *found, struct lend_error *why);
 void plans_return(struct plans *plans, struct plan *plan);
+
+/* The one of that name, which is then used by the caller as well; or null. */
+struct plan *plans_find(struct plans *plans, const char *id);
 
 #endif

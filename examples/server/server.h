@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The rooms, and the one arena that all memory of requests comes from. */
+/*
+ * The rooms, and the one arena that all memory of requests comes from, but
+ * what contractions in prepared workspaces need.
+ */
 #ifndef EXAMPLES_SERVER_SERVER_H
 #define EXAMPLES_SERVER_SERVER_H
 
@@ -12,6 +15,7 @@
 struct http;
 struct plans;
 struct queue;
+struct warm;
 
 /* Set at the start, before there is a second thread. */
 struct server {
@@ -21,6 +25,7 @@ struct server {
 	struct lend_exec exec;
 	struct metrics metrics;
 	struct plans *plans;
+	struct warm *warm;	/* null: nothing is prepared */
 	struct queue *queue;
 	struct http *http;
 };

@@ -17,6 +17,7 @@
 #include "request.h"
 #include "server.h"
 #include "tools/args.h"
+#include "warm.h"
 
 struct job {
 	struct request *request;
@@ -28,7 +29,8 @@ struct job {
 	struct part *accumulate;	/* or null */
 	struct lend_layout output;
 	double alpha[2], beta[2];
-	struct lend_network *network;
+	struct plan *plan;
+	int found;		/* it has been asked for before */
 };
 
 /* alpha or beta as the type holds it. */
@@ -63,7 +65,7 @@ refuse_execution(struct job *job, int error, const char *text)
 	if (error == -EINVAL)
 		return request_refuse(request, 500, "contraction: %s", text);
 	/* What it says is only for people: a sum that is cut does no harm. */
-	if (!lend_network_req(job->network,
+	if (!lend_network_req(job->plan->network,
 			      lend_exec_budget(&request->server->exec), &req,
 			      &buffers) &&
 	    lend_req_bytes(&req, &loans) == 0)
@@ -85,8 +87,7 @@ execute(struct job *job, void *output)
 	struct lend_error why = { "" };
 	int error;
 
-	error = lend_network_execute(job->network, server->arena,
-				     &server->exec, &call, &why);
+	error = warm_execute(server, job->plan, job->found, &call, &why);
 	if (error)
 		return refuse_execution(job, error, why.text);
 	request->data = output;
@@ -104,7 +105,7 @@ with_result(struct job *job)
 	struct message why;
 	int error;
 
-	lend_network_output(job->network, &output);
+	lend_network_output(job->plan->network, &output);
 	header.rank = output.rank;
 	header.fortran = job->accumulate && job->accumulate->header.fortran;
 	if (output.rank > 0)
@@ -134,7 +135,7 @@ check_flops(const struct job *job)
 	double most = job->request->server->options.max_flops;
 	struct lend_network_info info = { .size = sizeof info };
 
-	if (lend_network_describe(job->network, &info))
+	if (lend_network_describe(job->plan->network, &info))
 		return request_refuse(job->request, 500, "no description");
 	if (info.flops <= most)
 		return true;
@@ -148,19 +149,18 @@ with_plan(struct job *job)
 {
 	struct server *server = job->request->server;
 	struct lend_error why = { "" };
-	struct plan *plan;
-	int error, found;
+	int error;
 	bool good;
 
-	error = plans_take(server->plans, &job->key, &plan, &found, &why);
+	error = plans_take(server->plans, &job->key, &job->plan, &job->found,
+			   &why);
 	if (error)
 		return request_refuse(job->request,
 				      error == -ENOMEM ? 503 : 400,
 				      "%s", why.text);
-	metrics_planned(&server->metrics, found);
-	job->network = plan->network;
+	metrics_planned(&server->metrics, job->found);
 	good = check_flops(job) && with_result(job);
-	plans_return(server->plans, plan);
+	plans_return(server->plans, job->plan);
 	return good;
 }
 
