@@ -183,7 +183,8 @@ options_parse(struct options *options, int argc, char **argv)
 		.max_body = 256 << 20, .connections = 128, .io = 2,
 		.workers = processors > 0 ? (size_t)processors : 1,
 		.threads = processors > 0 ? (size_t)processors : 1,
-		.plans = 64, .warm_bytes = 16 << 20, .timeout = 30, .grace = 30, .max_flops = 1e12,
+		.plans = 64, .warm_bytes = 16 << 20, .timeout = 30,
+		.grace = 30, .max_flops = 1e12,
 	};
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, options);

@@ -237,7 +237,7 @@ warm_bytes(const struct site *site, const struct forest *f, size_t budget)
 	return stats.buffer_bytes;
 }
 
-/* All that chains side by side hold at a time is there; for one thread it is less. */
+/* All that chains side by side hold at a time; for one thread it is less. */
 START_TEST(test_branches_warmed)
 {
 	static struct forest f;
