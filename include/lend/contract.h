@@ -135,9 +135,10 @@ enum lend_split {
 struct lend_plan_info {
 	size_t size;		/* sizeof this struct, as compiled; you set it */
 	enum lend_type type;
-	const char *kernel;	/* "none": loops over the arrays, unpacked */
+	const char *kernel;	/* the instruction set: "avx512", .. */
 	bool swapped;		/* the second operand gives the rows */
 	bool in_place;		/* what gives the rows is not packed */
+	bool loops;		/* nothing is: loops over the arrays */
 	size_t m, n, k;		/* the matrices of each of the batch */
 	size_t batch;
 	size_t sum_a, sum_b;	/* elements summed within one operand alone */

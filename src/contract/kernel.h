@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "contract/scalar.h"
+
 /* How a tile meets C. */
 enum kernel_update {
 	KERNEL_SET,	/* C = tile; C is not read (it may hold NaN) */
@@ -44,6 +46,28 @@ struct kernel_ahead {
 #define KERNEL_MOST_LANES 64
 /* Vectors of C's neighbours that narrow_turn() writes together. */
 #define NARROW_LINES 2
+
+/*
+ * Products of a single column, over arrays as they lie: see loops.c.  Counts
+ * (at least 1) and strides are of elements, a pair of reals where complex.
+ * `acc` lies without gaps.  No array but `acc` and `c` is written; these overlap none.
+ */
+struct kernel_loops {
+	/* acc[0] += the sum over i of a[i * sa] * b[i * sb] */
+	void (*dot)(size_t n, const void *a, int64_t sa, const void *b,
+		    int64_t sb, void *acc);
+	/* acc[i] += a[i * sa] * b[i * sb] */
+	void (*add)(size_t n, const void *a, int64_t sa, const void *b,
+		    int64_t sb, void *acc);
+	/*
+	 * acc[i] += the sum over p < 4 of a[i + p * ta] * b[i * sb + p * tb]
+	 */
+	void (*add4)(size_t n, const void *a, int64_t ta, const void *b,
+		     int64_t sb, int64_t tb, void *acc);
+	/* c[i * sc] = beta * c[i * sc] + alpha * acc[i]; 0 reads no c. */
+	void (*store)(size_t n, const void *acc, struct scalar alpha,
+		      struct scalar beta, void *c, int64_t sc);
+};
 
 struct kernel {
 	const char *name;	/* "avx512", "avx2", "portable" */
@@ -117,6 +141,9 @@ struct kernel {
 	void (*pack_narrow)(size_t rows, size_t cols, const void *src,
 			    const int64_t *row, const int64_t *col,
 			    size_t period, void *dst);
+
+	struct kernel_loops loops;	/* of reals */
+	struct kernel_loops complex_loops;
 };
 
 /*

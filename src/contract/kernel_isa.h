@@ -19,6 +19,14 @@ extern const struct kernel kernels_avx2[KERNELS_PER_ISA];
 #endif
 extern const struct kernel kernels_portable[KERNELS_PER_ISA];
 
+#define KERNEL_LOOPS(real)			\
+	{					\
+		.dot = loop_dot_##real,		\
+		.add = loop_add_##real,		\
+		.add4 = loop_add4_##real,	\
+		.store = loop_store_##real	\
+	}
+
 /* A table's entry from what kernel_template.h has made for real type `real`. */
 #define KERNEL_ENTRY(isa, real)			\
 	{					\
@@ -37,7 +45,9 @@ extern const struct kernel kernels_portable[KERNELS_PER_ISA];
 		.narrow_rows = narrow_rows_##real, \
 		.narrow_sums = narrow_sums_##real, \
 		.narrow_turn = narrow_turn_##real, \
-		.pack_narrow = pack_narrow_##real \
+		.pack_narrow = pack_narrow_##real, \
+		.loops = KERNEL_LOOPS(real),	\
+		.complex_loops = KERNEL_LOOPS(complex_##real) \
 	}
 
 #endif

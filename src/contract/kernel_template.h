@@ -243,6 +243,8 @@ NAME(tile)(size_t k, const void *a, const void *b, void *tile,
 #define REAL_BYTES	PASTE(REAL_BYTES, REAL)
 #include "contract/scatter_template.h"
 #include "contract/narrow_template.h"
+#include "contract/loops_template.h"
+#include "contract/loops_complex_template.h"
 #undef REAL_BYTES
 
 #undef MR

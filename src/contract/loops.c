@@ -13,39 +13,8 @@
 #include "base/util.h"
 #include "contract/task.h"
 
-#define REAL float
-#define SUFFIX f32
-#include "contract/loops_template.h"
-#define REAL double
-#define SUFFIX f64
-#include "contract/loops_template.h"
-#define REAL float
-#define SUFFIX cf32
-#include "contract/loops_complex_template.h"
-#define REAL double
-#define SUFFIX cf64
-#include "contract/loops_complex_template.h"
-
 /* Rows whose results are in the tile at once: a part of L1. */
 #define ROWS 1024
-
-struct inner {
-	void (*dot)(size_t n, const void *a, int64_t sa, const void *b,
-		    int64_t sb, void *acc);
-	void (*multiply)(size_t n, const void *a, int64_t sa, const void *b,
-			 int64_t sb, void *acc);
-	void (*multiply4)(size_t n, const void *a, int64_t ta, const void *b,
-			  int64_t tb, void *acc);
-	void (*store)(size_t n, const void *acc, struct scalar alpha,
-		      struct scalar beta, void *c, int64_t sc);
-};
-
-static const struct inner inner_of[] = {
-	[LEND_F32] = { dot_f32, multiply_f32, multiply4_f32, store_f32 },
-	[LEND_F64] = { dot_f64, multiply_f64, multiply4_f64, store_f64 },
-	[LEND_CF32] = { dot_cf32, multiply_cf32, multiply4_cf32, store_cf32 },
-	[LEND_CF64] = { dot_cf64, multiply_cf64, multiply4_cf64, store_cf64 }
-};
 
 /* A run of rows against a run of the sum. */
 struct patch {
@@ -57,6 +26,13 @@ struct patch {
 	char *acc;
 };
 
+static const struct kernel_loops *
+loops_of(const struct lend_plan *plan)
+{
+	return plan->complex ? &plan->kernel->complex_loops :
+			       &plan->kernel->loops;
+}
+
 size_t
 loops_tile_bytes(const struct lend_plan *plan)
 {
@@ -64,12 +40,12 @@ loops_tile_bytes(const struct lend_plan *plan)
 }
 
 static void
-sum_inside(const struct inner *inner, const struct patch *patch)
+sum_inside(const struct kernel_loops *loops, const struct patch *patch)
 {
 	const char *a = patch->a, *b = patch->b;
 
 	for (size_t i = 0; i < patch->rows; i++) {
-		inner->dot(patch->cols, a, patch->col_a, b, patch->col_b,
+		loops->dot(patch->cols, a, patch->col_a, b, patch->col_b,
 			   patch->acc + (int64_t)i * patch->bytes);
 		a += patch->row_a * patch->bytes;
 		b += patch->row_b * patch->bytes;
@@ -77,21 +53,21 @@ sum_inside(const struct inner *inner, const struct patch *patch)
 }
 
 static void
-rows_inside(const struct inner *inner, const struct patch *patch)
+rows_inside(const struct kernel_loops *loops, const struct patch *patch)
 {
 	const char *a = patch->a, *b = patch->b;
 	size_t k = 0;
 
-	if (patch->row_a == 1 && patch->row_b == 0)
+	if (patch->row_a == 1)
 		for (; k + 4 <= patch->cols; k += 4) {
-			inner->multiply4(patch->rows, a, patch->col_a, b,
-					 patch->col_b, patch->acc);
+			loops->add4(patch->rows, a, patch->col_a, b,
+				    patch->row_b, patch->col_b, patch->acc);
 			a += 4 * patch->col_a * patch->bytes;
 			b += 4 * patch->col_b * patch->bytes;
 		}
 	for (; k < patch->cols; k++) {
-		inner->multiply(patch->rows, a, patch->row_a, b,
-				patch->row_b, patch->acc);
+		loops->add(patch->rows, a, patch->row_a, b, patch->row_b,
+			   patch->acc);
 		a += patch->col_a * patch->bytes;
 		b += patch->col_b * patch->bytes;
 	}
@@ -102,7 +78,7 @@ static void
 sum_runs(const struct task *task, struct share k, struct patch *patch)
 {
 	const struct dims *dims = task->plan->k;
-	const struct inner *inner = &inner_of[task->plan->type];
+	const struct kernel_loops *loops = loops_of(task->plan);
 	bool dots = dims->count && (patch->rows == 1 ||
 		stride_size(run_stride(dims, OPERAND_A)) <
 		stride_size(patch->row_a));
@@ -116,9 +92,9 @@ sum_runs(const struct task *task, struct share k, struct patch *patch)
 		patch->a = a + cursor.offset[OPERAND_A] * patch->bytes;
 		patch->b = b + cursor.offset[OPERAND_B] * patch->bytes;
 		if (dots)
-			sum_inside(inner, patch);
+			sum_inside(loops, patch);
 		else
-			rows_inside(inner, patch);
+			rows_inside(loops, patch);
 		cursor_step(&cursor, patch->cols);
 		k.begin += patch->cols;
 	}
@@ -128,15 +104,15 @@ static void
 store(const struct task *task, const struct seat *seat, size_t row,
       int64_t offset, const struct patch *patch)
 {
-	const struct inner *inner = &inner_of[task->plan->type];
+	const struct kernel_loops *loops = loops_of(task->plan);
 	const struct scalar zero = { 0, 0 };
 
 	if (seat->partial)
-		inner->store(patch->rows, patch->acc, task->alpha, zero,
+		loops->store(patch->rows, patch->acc, task->alpha, zero,
 			     (char *)seat->partial +
 			     (int64_t)row * patch->bytes, 1);
 	else
-		inner->store(patch->rows, patch->acc, task->alpha,
+		loops->store(patch->rows, patch->acc, task->alpha,
 			     task->beta, task->c + offset * patch->bytes,
 			     run_stride(task->plan->m, OPERAND_C));
 }

@@ -1,83 +1,90 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inner loops of loops.c for one real type.  No include guard: included
- * once for each, with
+ * The part of kernel_template.h for products of a single column, which read
+ * all arrays where they lie (see loops.c); that file includes this one, and
+ * has the macros.  Where strides are 1 elements go in vectors.
  *
- *   REAL	float or double
- *   SUFFIX	f32 or f64
- *
- * Strides count elements.  A unit stride goes in vectors of a cache line,
- * which the compiler cuts to what the processor has.
+ * Each sum is a chain of single steps, acc + a * b, by vectors as by what is
+ * left beyond them: an element's result does not depend on where it lies in
+ * a run.  (In dot() it depends on the run's length.)
  */
-#define NAME_(x, suffix)	x##_##suffix
-#define NAME__(x, suffix)	NAME_(x, suffix)
-#define NAME(x)			NAME__(x, SUFFIX)
-#define LANES			(64 / sizeof(REAL))
 
-typedef REAL NAME(line) __attribute__((vector_size(64), aligned(sizeof(REAL)),
-				       may_alias));
+/* Vectors at once: what an addition's latency hides. */
+#define LOOP_SUMS 4
 
-static REAL
-NAME(dot_line)(size_t n, const REAL *a, const REAL *b)
+/* The sum of LOOP_SUMS vectors' lanes. */
+INLINE REAL
+NAME(loop_fold)(const NAME(vec) part[LOOP_SUMS])
 {
-	NAME(line) sum0 = { 0 }, sum1 = { 0 };
+	NAME(vec) all = (part[0] + part[1]) + (part[2] + part[3]);
 	REAL sum = 0;
-	size_t i = 0;
 
-	for (; i + 2 * LANES <= n; i += 2 * LANES) {
-		sum0 += *(const NAME(line) *)(a + i) *
-			*(const NAME(line) *)(b + i);
-		sum1 += *(const NAME(line) *)(a + i + LANES) *
-			*(const NAME(line) *)(b + i + LANES);
-	}
-	sum0 += sum1;
+	UNROLL
 	for (size_t lane = 0; lane < LANES; lane++)
-		sum += sum0[lane];
-	for (; i < n; i++)
-		sum += a[i] * b[i];
+		sum += all[lane];
 	return sum;
 }
 
-static REAL
-NAME(sum_line)(size_t n, const REAL *a)
+/* The sum of a[i] * b[i], or of a[i] alone; `ones` is a constant. */
+INLINE REAL
+NAME(loop_sum)(size_t n, const REAL *a, const REAL *b, bool ones)
 {
-	NAME(line) sum0 = { 0 }, sum1 = { 0 };
-	REAL sum = 0;
+	NAME(vec) part[LOOP_SUMS] = { { 0 } };
 	size_t i = 0;
+	REAL sum;
 
-	for (; i + 2 * LANES <= n; i += 2 * LANES) {
-		sum0 += *(const NAME(line) *)(a + i);
-		sum1 += *(const NAME(line) *)(a + i + LANES);
+	for (; i + LOOP_SUMS * LANES <= n; i += LOOP_SUMS * LANES) {
+		const NAME(vec_c) *x = (const NAME(vec_c) *)(a + i);
+		const NAME(vec_c) *y = (const NAME(vec_c) *)(b + i);
+
+		UNROLL
+		for (size_t v = 0; v < LOOP_SUMS; v++)
+			if (ones)
+				part[v] += x[v];
+			else
+				part[v] += x[v] * y[v];
 	}
-	sum0 += sum1;
-	for (size_t lane = 0; lane < LANES; lane++)
-		sum += sum0[lane];
+	for (; i + LANES <= n; i += LANES) {
+		NAME(vec) x = *(const NAME(vec_c) *)(a + i);
+
+		if (ones)
+			part[0] += x;
+		else
+			part[0] += x * *(const NAME(vec_c) *)(b + i);
+	}
+	sum = NAME(loop_fold)(part);
 	for (; i < n; i++)
-		sum += a[i];
+		sum += ones ? a[i] : a[i] * b[i];
 	return sum;
 }
 
-/* acc[0] += sum over i of a[i * sa] * b[i * sb] */
 static void
-NAME(dot)(size_t n, const void *x, int64_t sa, const void *y, int64_t sb,
-	  void *to)
+NAME(loop_dot)(size_t n, const void *x, int64_t sa, const void *y,
+	       int64_t sb, void *to)
 {
 	const REAL *a = x, *b = y;
-	REAL *acc = to, sum = 0;
+	REAL *acc = to, sum[2] = { 0 };
+	size_t i = 0;
 
-	if (sa == 1 && sb == 1)
-		sum = NAME(dot_line)(n, a, b);
-	else if (sa == 1 && sb == 0)
-		sum = NAME(sum_line)(n, a) * b[0];
-	else
-		for (size_t i = 0; i < n; i++)
-			sum += a[(int64_t)i * sa] * b[(int64_t)i * sb];
-	acc[0] += sum;
+	if (sa == 1 && sb == 1) {
+		acc[0] += NAME(loop_sum)(n, a, b, false);
+		return;
+	}
+	if (sa == 1 && sb == 0) {
+		acc[0] += NAME(loop_sum)(n, a, a, true) * b[0];
+		return;
+	}
+	for (; i + 2 <= n; i += 2, a += 2 * sa, b += 2 * sb) {
+		sum[0] += a[0] * b[0];
+		sum[1] += a[sa] * b[sb];
+	}
+	if (i < n)
+		sum[0] += a[0] * b[0];
+	acc[0] += sum[0] + sum[1];
 }
 
-/* acc[i] += a[i * sa] * b[i * sb] */
 static void
-NAME(multiply)(size_t n, const void *x, int64_t sa, const void *y,
+NAME(loop_add)(size_t n, const void *x, int64_t sa, const void *y,
 	       int64_t sb, void *to)
 {
 	const REAL *a = x, *b = y;
@@ -86,59 +93,91 @@ NAME(multiply)(size_t n, const void *x, int64_t sa, const void *y,
 
 	if (sa == 1 && sb == 1)
 		for (; i + LANES <= n; i += LANES)
-			*(NAME(line) *)(acc + i) +=
-				*(const NAME(line) *)(a + i) *
-				*(const NAME(line) *)(b + i);
+			*(NAME(vec_c) *)(acc + i) +=
+				*(const NAME(vec_c) *)(a + i) *
+				*(const NAME(vec_c) *)(b + i);
 	else if (sa == 1 && sb == 0)
 		for (; i + LANES <= n; i += LANES)
-			*(NAME(line) *)(acc + i) +=
-				*(const NAME(line) *)(a + i) * b[0];
+			*(NAME(vec_c) *)(acc + i) +=
+				*(const NAME(vec_c) *)(a + i) * b[0];
 	for (; i < n; i++)
 		acc[i] += a[(int64_t)i * sa] * b[(int64_t)i * sb];
 }
 
-/* acc[i] += sum over k < 4 of a[i + k * ta] * b[k * tb] */
-static void
-NAME(multiply4)(size_t n, const void *x, int64_t ta, const void *y,
-		int64_t tb, void *to)
+/* What is left of loop_add4() from i on; with any sb. */
+INLINE void
+NAME(loop_add4_rest)(size_t i, size_t n, const REAL *a, int64_t ta,
+		     const REAL *b, int64_t sb, int64_t tb, REAL *acc)
 {
-	const REAL *a = x, *b = y;
-	REAL *acc = to;
-	REAL b0 = b[0], b1 = b[tb], b2 = b[2 * tb], b3 = b[3 * tb];
-	const REAL *a1 = a + ta, *a2 = a1 + ta, *a3 = a2 + ta;
-	size_t i = 0;
+	for (; i < n; i++) {
+		const REAL *x = a + i, *y = b + (int64_t)i * sb;
+		REAL sum = acc[i];
 
-	for (; i + LANES <= n; i += LANES)
-		*(NAME(line) *)(acc + i) +=
-			(*(const NAME(line) *)(a + i) * b0 +
-			 *(const NAME(line) *)(a1 + i) * b1) +
-			(*(const NAME(line) *)(a2 + i) * b2 +
-			 *(const NAME(line) *)(a3 + i) * b3);
-	for (; i < n; i++)
-		acc[i] += (a[i] * b0 + a1[i] * b1) +
-			  (a2[i] * b2 + a3[i] * b3);
+		UNROLL
+		for (int64_t p = 0; p < 4; p++)
+			sum += x[p * ta] * y[p * tb];
+		acc[i] = sum;
+	}
 }
 
-/* c[i * sc] = beta * c[i * sc] + alpha * acc[i]; a beta of 0 reads no c. */
+/* `moves`: sb is 1, not 0; a constant. */
+INLINE size_t
+NAME(loop_add4_lines)(size_t n, const REAL *a, int64_t ta, const REAL *b,
+		      int64_t tb, REAL *acc, bool moves)
+{
+	size_t i = 0;
+
+	for (; i + LANES <= n; i += LANES) {
+		NAME(vec_c) *to = (NAME(vec_c) *)(acc + i);
+		NAME(vec) sum = *to;
+
+		UNROLL
+		for (int64_t p = 0; p < 4; p++) {
+			NAME(vec) x = *(const NAME(vec_c) *)(a + p * ta + i);
+
+			if (moves)
+				sum += x * *(const NAME(vec_c) *)
+					(b + p * tb + i);
+			else
+				sum += x * b[p * tb];
+		}
+		*to = sum;
+	}
+	return i;
+}
+
 static void
-NAME(store)(size_t n, const void *from, struct scalar alpha,
-	    struct scalar beta, void *to, int64_t sc)
+NAME(loop_add4)(size_t n, const void *a, int64_t ta, const void *b,
+		int64_t sb, int64_t tb, void *acc)
+{
+	size_t done = 0;
+
+	if (sb == 1)
+		done = NAME(loop_add4_lines)(n, a, ta, b, tb, acc, true);
+	else if (sb == 0)
+		done = NAME(loop_add4_lines)(n, a, ta, b, tb, acc, false);
+	NAME(loop_add4_rest)(done, n, a, ta, b, sb, tb, acc);
+}
+
+static void
+NAME(loop_store)(size_t n, const void *from, struct scalar alpha,
+		 struct scalar beta, void *to, int64_t sc)
 {
 	const REAL *acc = from;
 	REAL *c = to, al = (REAL)alpha.re, be = (REAL)beta.re;
+	size_t i = 0;
 
+	if (sc == 1 && be == 0)
+		for (; i + LANES <= n; i += LANES)
+			*(NAME(vec_c) *)(c + i) =
+				al * *(const NAME(vec_c) *)(acc + i);
 	if (be == 0)
-		for (size_t i = 0; i < n; i++)
+		for (; i < n; i++)
 			c[(int64_t)i * sc] = al * acc[i];
 	else
-		for (size_t i = 0; i < n; i++)
+		for (; i < n; i++)
 			c[(int64_t)i * sc] = be * c[(int64_t)i * sc] +
 					     al * acc[i];
 }
 
-#undef NAME
-#undef NAME_
-#undef NAME__
-#undef LANES
-#undef REAL
-#undef SUFFIX
+#undef LOOP_SUMS

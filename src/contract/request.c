@@ -206,10 +206,10 @@ lend_plan_describe(const lend_plan *plan, size_t budget,
 	if (error)
 		return error;
 	all.type = plan->type;
-	all.kernel = plan->method == METHOD_LOOPS ? "none" :
-							  plan->kernel->name;
+	all.kernel = plan->kernel->name;
 	all.swapped = plan->swapped;
 	all.in_place = plan->method != METHOD_GEMM;
+	all.loops = plan->method == METHOD_LOOPS;
 	all.m = plan->m->total;
 	all.n = plan->n->total;
 	all.k = plan->k->total;

@@ -20,17 +20,7 @@
 #include <stdint.h>
 
 #include "contract/plan.h"
-
-/* A real type's number has im = 0. */
-struct scalar {
-	double re, im;
-};
-
-static inline bool
-scalar_is(struct scalar x, double re)
-{
-	return x.re == re && x.im == 0;
-}
+#include "contract/scalar.h"
 
 struct scalar scalar_read(enum lend_type type, const void *from,
 			  double otherwise);

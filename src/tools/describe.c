@@ -72,13 +72,13 @@ describe_print(const struct description *d)
 	if (i->sum_a > 1 || i->sum_b > 1)
 		print_line("sums", "%zu in A alone, %zu in B alone", i->sum_a,
 			   i->sum_b);
-	if (strcmp(i->kernel, "none")) {
+	if (!i->loops) {
 		print_line("kernel", "%s, tile %zu x %zu%s", i->kernel, i->mr,
 			   i->nr, i->in_place ? ", rows as they lie" : "");
 		print_line("blocks", "mc %zu, nc %zu, kc %zu", i->mc, i->nc,
 			   i->kc);
 	} else {
-		print_line("kernel", "none: loops over the arrays");
+		print_line("kernel", "%s, loops over the arrays", i->kernel);
 	}
 	print_line("team", "%zu x %zu, groups share the %s", i->pm, i->pn,
 		   print_split(i->split));
@@ -146,6 +146,7 @@ describe_json(const struct description *d, struct json_out *json)
 	json_put_size(json, "sum_b", i->sum_b);
 	json_put_bool(json, "swapped", i->swapped);
 	json_put_bool(json, "in_place", i->in_place);
+	json_put_bool(json, "loops", i->loops);
 	json_put_text(json, "kernel", i->kernel);
 	json_put_size(json, "mr", i->mr);
 	json_put_size(json, "nr", i->nr);

@@ -229,7 +229,7 @@ START_TEST(blocks_are_made_of_tiles)
 	lend_plan *plan = matrices(3000, 3000, 3000, (enum lend_type)_i);
 	struct lend_plan_info info = describe(plan, 1);
 
-	ck_assert_str_ne(info.kernel, "none");
+	ck_assert(!info.loops);
 	ck_assert_uint_gt(info.mr, 0);
 	ck_assert_uint_gt(info.nr, 0);
 	ck_assert_uint_gt(info.kc, 0);
@@ -238,6 +238,27 @@ START_TEST(blocks_are_made_of_tiles)
 	ck_assert_uint_eq(info.mc % info.mr, 0);
 	ck_assert_uint_eq(info.nc % info.nr, 0);
 	lend_plan_destroy(plan);
+}
+END_TEST
+
+START_TEST(loops_are_told)
+{
+	size_t extent[] = { 300, 200 };
+	struct lend_layout a = { 2, extent, NULL };
+	struct lend_layout b = { 1, extent + 1, NULL };
+	lend_plan *product = matrices(300, 300, 300, LEND_F64), *loops;
+	struct lend_plan_info info;
+
+	ck_assert_int_eq(lend_plan_create(&loops, "ij,j->i", LEND_F64, &a, &b,
+					  NULL, NULL, NULL), 0);
+	info = describe(loops, 1);
+	ck_assert(info.loops);
+	ck_assert(info.in_place);
+	ck_assert_uint_eq(info.req.a_bytes, 0);
+	/* They have an instruction set as well. */
+	ck_assert_str_eq(info.kernel, describe(product, 1).kernel);
+	lend_plan_destroy(loops);
+	lend_plan_destroy(product);
 }
 END_TEST
 
@@ -396,6 +417,7 @@ main(void)
 	tcase_add_loop_test(tcase, labels_become_matrices, 0, SHAPES);
 	tcase_add_test(tcase, complex_numbers_take_four_times_the_work);
 	tcase_add_loop_test(tcase, blocks_are_made_of_tiles, 0, 4);
+	tcase_add_test(tcase, loops_are_told);
 	tcase_add_loop_test(tcase, the_request_is_the_teams, 0, 12);
 	tcase_add_test(tcase, groups_that_share_a_panel_have_a_barrier_each);
 	tcase_add_test(tcase, requests_that_do_not_fit_overflow);
