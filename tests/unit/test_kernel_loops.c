@@ -9,6 +9,7 @@
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "support/kernel_field.h"
 #include "support/random.h"
@@ -36,6 +37,17 @@ loops_begin(int i)
 	loops = parts == 2 ? &kernel->complex_loops : &kernel->loops;
 }
 
+/* CMPLX() of C11, which not every compiler has. */
+static number
+pair(double re, double im)
+{
+	double part[2] = { re, im };
+	number value;
+
+	memcpy(&value, part, sizeof(value));
+	return value;
+}
+
 static number
 get(const void *base, int64_t i)
 {
@@ -43,7 +55,7 @@ get(const void *base, int64_t i)
 			 i * (int64_t)(parts * kernel->bytes);
 
 	return parts == 1 ? tile_get(at, 0) :
-	       CMPLX(tile_get(at, 0), tile_get(at, 1));
+	       pair(tile_get(at, 0), tile_get(at, 1));
 }
 
 static void
@@ -61,7 +73,7 @@ random_element(void)
 {
 	double re = whole_number();
 
-	return parts == 1 ? re : CMPLX(re, whole_number());
+	return parts == 1 ? re : pair(re, whole_number());
 }
 
 static bool
@@ -205,13 +217,13 @@ check_store(size_t n, int64_t sc, struct scalar alpha, struct scalar beta)
 
 	for (size_t i = 0; i < n; i++) {
 		int64_t at = (int64_t)i * sc;
-		number value = CMPLX(alpha.re, alpha.im) *
+		number value = pair(alpha.re, alpha.im) *
 			       array_get(&acc, i, 0);
 
 		if (reads)
-			value += CMPLX(beta.re, beta.im) * get(c.base, at);
+			value += pair(beta.re, beta.im) * get(c.base, at);
 		else
-			put(c.base, at, CMPLX(NAN, NAN));
+			put(c.base, at, pair(NAN, NAN));
 		put(expected.base, at, value);
 	}
 	loops->store(n, acc.base, alpha, beta, c.base, sc);
