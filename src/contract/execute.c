@@ -16,6 +16,7 @@
 #include "contract/narrow.h"
 #include "contract/lender.h"
 #include "contract/request.h"
+#include "contract/side.h"
 #include "contract/task.h"
 
 /* One execution, from the thread that asked for it. */
@@ -120,6 +121,8 @@ work(const struct task *task, const struct seat *seat)
 		scale_shares(task, &shares, seat->scratch);
 	} else if (task->plan->method == METHOD_LOOPS) {
 		loops_run(task, seat);
+	} else if (task->plan->method == METHOD_SIDE) {
+		side_run(task, seat);
 	} else if (task->plan->method == METHOD_NARROW) {
 		narrow_run(task, seat);
 	} else {

@@ -50,7 +50,8 @@ struct kernel_ahead {
 /*
  * Products of a single column, over arrays as they lie: see loops.c.  Counts
  * (at least 1) and strides are of elements, a pair of reals where complex.
- * `acc` lies without gaps.  No array but `acc` and `c` is written; these overlap none.
+ * `acc` lies without gaps.  It and `c`, the only ones that are written, overlap
+ * no other.
  */
 struct kernel_loops {
 	/* acc[0] += the sum over i of a[i * sa] * b[i * sb] */
@@ -67,6 +68,17 @@ struct kernel_loops {
 	/* c[i * sc] = beta * c[i * sc] + alpha * acc[i]; 0 reads no c. */
 	void (*store)(size_t n, const void *acc, struct scalar alpha,
 		      struct scalar beta, void *c, int64_t sc);
+};
+
+/* A tile of products that lie side by side; see side.h.  Offsets in reals. */
+struct kernel_side {
+	size_t k;
+	const int64_t *col_a;	/* of the sum's terms, k of them, in A */
+	const int64_t *row_b;	/* and in B */
+	size_t rows, cols;	/* at least 1, at most the kernel's */
+	int64_t row_a, row_c;	/* from a row to the next */
+	int64_t col_b, col_c;	/* from a column to the next */
+	double alpha, beta;
 };
 
 struct kernel {
@@ -144,6 +156,21 @@ struct kernel {
 
 	struct kernel_loops loops;	/* of reals */
 	struct kernel_loops complex_loops;
+
+	/* Products side by side. */
+
+	size_t side_rows, side_cols;	/* of a tile */
+	/*
+	 * For x < n, row i and column j of the tile:
+	 *
+	 *	c[i * row_c + j * col_c + x] = beta times that + alpha times
+	 *		the sum over p < k of a[i * row_a + col_a[p] + x] *
+	 *				      b[j * col_b + row_b[p] + x]
+	 *
+	 * A beta of 0 reads no c.
+	 */
+	void (*side)(size_t n, const struct kernel_side *side, const void *a,
+		     const void *b, void *c);
 };
 
 /*

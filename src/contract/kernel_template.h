@@ -245,6 +245,7 @@ NAME(tile)(size_t k, const void *a, const void *b, void *tile,
 #include "contract/narrow_template.h"
 #include "contract/loops_template.h"
 #include "contract/loops_complex_template.h"
+#include "contract/side_template.h"
 #undef REAL_BYTES
 
 #undef MR

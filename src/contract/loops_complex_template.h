@@ -21,8 +21,10 @@
 /* The lanes x and y of each pair in turn. */
 #define LOOP_LANES_2(x, y)	x, y
 #define LOOP_LANES_4(x, y)	x, y, (x) + 2, (y) + 2
-#define LOOP_LANES_8(x, y)	LOOP_LANES_4(x, y), LOOP_LANES_4((x) + 4, (y) + 4)
-#define LOOP_LANES_16(x, y)	LOOP_LANES_8(x, y), LOOP_LANES_8((x) + 8, (y) + 8)
+#define LOOP_LANES_8(x, y)	\
+	LOOP_LANES_4(x, y), LOOP_LANES_4((x) + 4, (y) + 4)
+#define LOOP_LANES_16(x, y)	\
+	LOOP_LANES_8(x, y), LOOP_LANES_8((x) + 8, (y) + 8)
 #endif
 
 #define COMPLEX(x)	PASTE(x##_complex, SUFFIX)

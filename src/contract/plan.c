@@ -11,6 +11,7 @@
 #include "contract/error.h"
 #include "contract/layout.h"
 #include "contract/narrow.h"
+#include "contract/side.h"
 
 /*
  * One input that is this many times larger than the output has the say about
@@ -304,6 +305,8 @@ order(struct lend_plan *plan, const struct counts *counts)
 	dims_sort(plan->sum_b, OPERAND_B);
 	dims_fuse(plan->sum_b);
 	if (plan->method == METHOD_GEMM && narrow_plan(plan))
+		return;
+	if (plan->method == METHOD_LOOPS && side_plan(plan))
 		return;
 	wish.m_unit = line * order_with_output(plan->m, OPERAND_A, counts,
 					       wish.mr, &plan->period_a);

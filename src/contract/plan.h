@@ -15,7 +15,8 @@
  * Where n is 1 there is nothing to pack for (METHOD_LOOPS): then the batch is
  * part of m, and what a single operand sums is part of k.  The same where many
  * small products lie side by side, the batch at unit stride in all three: then
- * m, n and batch are one index, and the loops run along many products at once.
+ * m, n and batch are one index, and the loops run along many products at once,
+ * or where there are tiles enough, a kernel does (METHOD_SIDE, side.h).
  * Where n is small A is not packed (METHOD_NARROW, narrow.h).
  *
  * Immutable once made.
@@ -36,6 +37,7 @@
 enum method {
 	METHOD_GEMM,	/* blocks are packed, a kernel multiplies them */
 	METHOD_NARROW,	/* B alone is packed */
+	METHOD_SIDE,	/* nothing is, many products in a vector */
 	METHOD_LOOPS	/* loops over the arrays as they lie */
 };
 
@@ -57,6 +59,12 @@ struct narrow {
 	size_t line;		/* the dim of C's unit stride */
 };
 
+/* Products side by side: how many, and what of m a tile's edges go along. */
+struct side {
+	size_t run;
+	struct dim row, col;
+};
+
 struct lend_plan {
 	enum lend_type type;
 	bool complex;
@@ -74,7 +82,8 @@ struct lend_plan {
 	struct reach reach[OPERANDS];	/* as the plan sees A and B */
 	struct dims *m, *n, *k, *batch, *sum_a, *sum_b;
 	struct narrow narrow;
-	struct dims *units;	/* of a narrow product: m in such steps */
+	struct side side;
+	struct dims *units;	/* of these two methods: m in such steps */
 	struct lend_layout output;
 	size_t output_extent[LEND_MAX_RANK];
 	ptrdiff_t output_stride[LEND_MAX_RANK];

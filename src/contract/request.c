@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "contract/narrow.h"
+#include "contract/side.h"
 #include "contract/task.h"
 
 /*
@@ -28,7 +29,8 @@ can_split_sum(const struct lend_plan *plan, size_t pn)
 {
 	size_t elements;
 
-	return plan->method != METHOD_NARROW && plan->batch->total == 1 &&
+	return (plan->method == METHOD_GEMM || plan->method == METHOD_LOOPS) &&
+	       plan->batch->total == 1 &&
 	       plan->k->total / SUM_LEAST >= pn &&
 	       !__builtin_mul_overflow(plan->m->total, plan->n->total,
 				       &elements) &&
@@ -184,6 +186,8 @@ lend_plan_req(const lend_plan *plan, size_t pm, size_t pn,
 		req->a_bytes = narrow_a_bytes(plan);
 		req->tile_bytes = narrow_tile_bytes(plan);
 		req->worker_scatter = narrow_scratch(plan);
+	} else if (plan->method == METHOD_SIDE) {
+		req->worker_scatter = side_scratch(plan);
 	} else {
 		req->tile_bytes = loops_tile_bytes(plan);
 		req->worker_scatter = SCALE_SCRATCH;
@@ -209,7 +213,8 @@ lend_plan_describe(const lend_plan *plan, size_t budget,
 	all.kernel = plan->kernel->name;
 	all.swapped = plan->swapped;
 	all.in_place = plan->method != METHOD_GEMM;
-	all.loops = plan->method == METHOD_LOOPS;
+	all.loops = plan->method == METHOD_LOOPS ||
+		    plan->method == METHOD_SIDE;
 	all.m = plan->m->total;
 	all.n = plan->n->total;
 	all.k = plan->k->total;

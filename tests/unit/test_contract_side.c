@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many small products that lie side by side: rows, columns, sums and batch in
+ * every order, with extents at and off the edges of tiles and runs.
+ */
+#include "lend/contract.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "contract/kernel.h"
+#include "contract/plan.h"
+#include "support/contract_site.h"
+#include "support/einsum_random.h"
+#include "support/random.h"
+#include "support/scale.h"
+#include "support/suite.h"
+
+#define CASES 12
+
+enum { A, B, C };
+
+static const char *const names[] = { "avx512", "avx2", "portable" };
+
+#define NAMES ((int)(sizeof(names) / sizeof(names[0])))
+
+/*
+ * x: the batch at unit stride; i, m: rows; j, n: columns; k, l: summed; z:
+ * batch as well.  Column-major: the first label has the unit stride.
+ */
+static const char *const forms[] = {
+	"xik,xkj->xij",
+	"xki,xjk->xji",
+	"xikl,xlkj->xij",
+	"xikz,xzkj->xizj",
+	"xmik,xkjn->xjmni",
+	"xi,xj->xij"
+};
+
+#define FORMS ((int)(sizeof(forms) / sizeof(forms[0])))
+
+struct extents {
+	size_t of[128];
+};
+
+static struct extents
+choose(uint64_t *seed)
+{
+	struct extents e = { { 0 } };
+
+	/* Of f32, 128 are a run. */
+	e.of['x'] = PLAN_LEAST_RUN + random_below(seed, 260);
+	e.of['i'] = 2 + random_below(seed, 8);
+	e.of['j'] = 2 + random_below(seed, 8);
+	e.of['k'] = 2 + random_below(seed, 5);
+	e.of['l'] = e.of['z'] = e.of['m'] = e.of['n'] = 2;
+	return e;
+}
+
+/* `gap`: how far apart columns are beyond what they hold. */
+static void
+lay(struct random_tensor *tensor, const char *labels, size_t rank,
+    const struct extents *e, ptrdiff_t gap, bool reversed)
+{
+	ptrdiff_t stride = 1;
+
+	for (size_t d = 0; d < rank; d++) {
+		tensor->extent[d] = e->of[(unsigned char)labels[d]];
+		tensor->stride[d] = stride;
+		stride = stride * (ptrdiff_t)tensor->extent[d] + gap;
+	}
+	if (reversed)
+		tensor->stride[rank - 1] *= -1;
+}
+
+static struct random_einsum
+make(uint64_t seed, const char *form, enum lend_type type)
+{
+	static const double betas[] = { 0, 0, 1, -2 };
+	const char *b = strchr(form, ',') + 1, *c = strchr(form, '>') + 1;
+	struct random_einsum einsum = { .seed = seed, .type = type };
+	struct extents e = choose(&seed);
+
+	snprintf(einsum.text, sizeof(einsum.text), "%s", form);
+	ck_assert(naive_parse(einsum.text, einsum.labels));
+	einsum.exact = random_below(&seed, 2);
+	einsum.alpha[0] = random_below(&seed, 2) ? 1 : 3;
+	einsum.beta[0] = betas[random_below(&seed, 4)];
+	lay(&einsum.tensor[A], form, (size_t)(b - 1 - form), &e,
+	    random_below(&seed, 3), random_below(&seed, 2));
+	lay(&einsum.tensor[B], b, (size_t)(strchr(form, '-') - b), &e,
+	    random_below(&seed, 3), random_below(&seed, 2));
+	lay(&einsum.tensor[C], c, strlen(c), &e, random_below(&seed, 3),
+	    random_below(&seed, 2));
+	return einsum;
+}
+
+/* Whether it is done side by side; by loops otherwise. */
+static bool
+is_side(const struct random_einsum *einsum,
+	const struct lend_plan_options *options)
+{
+	struct lend_plan_info info = { .size = sizeof(info) };
+	struct lend_layout layout[NAIVE_OPERANDS];
+	enum method method;
+	lend_plan *plan;
+
+	for (int o = A; o <= C; o++)
+		layout[o] = random_layout(einsum, o);
+	ck_assert_int_eq(lend_plan_create(&plan, einsum->text, einsum->type,
+					  &layout[A], &layout[B], &layout[C],
+					  options, NULL), 0);
+	ck_assert_int_eq(lend_plan_describe(plan, 1, &info), 0);
+	ck_assert(info.loops);
+	method = plan->method;
+	ck_assert(method == METHOD_SIDE || method == METHOD_LOOPS);
+	lend_plan_destroy(plan);
+	return method == METHOD_SIDE;
+}
+
+/* By kernel and form. */
+static void
+try_form(int index, enum lend_type type)
+{
+	const char *name = names[index % NAMES], *form = forms[index / NAMES];
+	struct lend_plan_options options = { sizeof(options), name };
+	unsigned side = 0, cases = scale(CASES);
+	struct site site;
+
+	if (!kernel_find(name, lend_type_bytes(type)))
+		return;
+	site = site_open();
+	for (unsigned i = 0; i < cases; i++) {
+		struct random_einsum einsum =
+			make((unsigned)index * CASES + i, form, type);
+
+		side += is_side(&einsum, &options);
+		site_try(&site, &einsum, &options,
+			 team_shape(i + (unsigned)index),
+			 i % 3 ? FROM_ARENA : FROM_WORKSPACE);
+	}
+	/* The others have rows or columns that would leave tiles half empty. */
+	ck_assert_uint_gt(2 * side, cases);
+	site_close(&site);
+}
+
+START_TEST(doubles)
+{
+	try_form(_i, LEND_F64);
+}
+END_TEST
+
+START_TEST(floats)
+{
+	try_form(_i, LEND_F32);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("contract_side");
+	TCase *tcase = suite_case(suite, "side");
+
+	tcase_add_loop_test(tcase, doubles, 0, NAMES * FORMS);
+	tcase_add_loop_test(tcase, floats, 0, NAMES * FORMS);
+	return suite_run(suite);
+}
