@@ -151,5 +151,8 @@ thread_detach(struct lend_arena *arena)
 	gate_enter();
 	worker_slot_leave(arena, slot);
 	lend__thread.table[arena->index].key = 0;
+	/* The cache of buffers goes with the slot. */
+	if (lend__thread.cache_key == arena->key)
+		lend__thread.cache_key = 0;
 	gate_leave();
 }

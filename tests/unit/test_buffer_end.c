@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "arena/thread.h"
 #include "mem/init.h"
 #include "support/audit.h"
 #include "support/buffers.h"
@@ -286,6 +287,58 @@ START_TEST(destroy_reaches_all_caches)
 }
 END_TEST
 
+struct heir {
+	struct crew crew;
+	lend_arena *arena;
+	void *first, *second;
+	int error;
+};
+
+/* Adopts the slot that was given up, and uses its cache. */
+static void
+inherit(size_t index, void *ctx)
+{
+	struct heir *heir = ctx;
+	void *buffer = NULL;
+
+	(void)index;
+	heir->error |= lend_buffer_borrow(heir->arena, 64 * KIB, &buffer);
+	heir->error |= lend_buffer_return(buffer);
+	crew_step(&heir->crew);
+	crew_step(&heir->crew);
+	heir->error |= lend_buffer_borrow(heir->arena, 64 * KIB, &heir->first);
+	heir->error |= lend_buffer_borrow(heir->arena, 64 * KIB,
+					  &heir->second);
+	heir->error |= lend_buffer_return(heir->first);
+	heir->error |= lend_buffer_return(heir->second);
+}
+
+/* A thread that gives its slot up has done with the slot's cache as well. */
+START_TEST(a_cache_goes_with_its_slot)
+{
+	struct heir heir = { .arena = arena_new() };
+	void *kept, *other;
+
+	kept = borrowed(heir.arena, 64 * KIB);
+	other = borrowed(heir.arena, 64 * KIB);
+	given_back(other);
+	thread_detach(heir.arena);
+	crew_start(&heir.crew, 1, inherit, &heir);
+	crew_step(&heir.crew);
+	given_back(kept);
+	crew_step(&heir.crew);
+	crew_join(&heir.crew);
+	ck_assert_int_eq(heir.error, 0);
+	/* Without room in caches all are on the lists, for anybody. */
+	if (lend__conf.buffer_cache) {
+		ck_assert_ptr_eq(heir.first, other);
+		ck_assert_ptr_ne(heir.second, kept);
+	}
+	ck_assert_ptr_null(audit_arena(heir.arena).wrong);
+	arena_end(heir.arena);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -303,6 +356,7 @@ main(void)
 	tcase_add_test(idle, a_limit_is_shared_by_all_kinds);
 	tcase_add_test(end, threads_that_end_leave_their_buffers);
 	tcase_add_test(end, what_comes_late_goes_to_the_lists);
+	tcase_add_test(end, a_cache_goes_with_its_slot);
 	tcase_add_test(end, destroy_reaches_all_caches);
 	return suite_run_also(suite, confs);
 }
