@@ -161,12 +161,13 @@ below(size_t n)
 }
 
 static const char *const good[] = {
-	"{\"format_string\": \"ab,bc,cd->ad\", \"shapes\": [[2, 3], [3, 4], "
+	/* In brackets: so clang believes that commas are not missing. */
+	("{\"format_string\": \"ab,bc,cd->ad\", \"shapes\": [[2, 3], [3, 4], "
 	"[4, 2]], \"dtype\": \"float64\", \"paths\": {\"opt_flops\": "
 	"{\"path\": [[0, 1], [0, 1]]}, \"opt_size\": {\"path\": [[2, 1], "
-	"[0, 1]]}}, \"name\": \"x\"}",
-	"{\"format_string\": \"ab,ac,ad,\u00e9a->\", \"shapes\": [[2, 3], "
-	"[2, 4], [2, 5], [1, 2]], \"paths\": {}}",
+	"[0, 1]]}}, \"name\": \"x\"}"),
+	("{\"format_string\": \"ab,ac,ad,\u00e9a->\", \"shapes\": [[2, 3], "
+	"[2, 4], [2, 5], [1, 2]], \"paths\": {}}"),
 	"{\"format_string\": \"aab->b\", \"shapes\": [[3, 3, 0]]}",
 };
 #define GOOD (sizeof good / sizeof good[0])
