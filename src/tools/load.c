@@ -102,12 +102,14 @@ with_threads(struct load *load)
 	const struct load_options *o = load->options;
 	size_t clients[16];
 	size_t numbers = choose_clients(o->clients, clients);
+	size_t places = o->plot ? numbers * LOAD_KINDS : 1, results;
 	int status;
 
-	load->results = calloc((o->plot ? numbers * LOAD_KINDS : 1) *
-			       o->rounds, sizeof *load->results);
+	if (!__builtin_mul_overflow(places, o->rounds, &results))
+		load->results = calloc(results, sizeof *load->results);
 	if (!load->results)
-		return complain("load: no memory for the results");
+		return complain("load: no memory for the results of %zu "
+				"rounds", o->rounds);
 	status = threads_start(&load->threads, o->threads);
 	if (status)
 		return status;

@@ -8,6 +8,10 @@
  * Warming up is one request of each network by each client, all at once, so
  * that what is measured is the steady state.  When they have met, workspaces
  * for sessions are made ready.
+ *
+ * What is begun before `stop` is finished and counted, so the time that counts
+ * ends when the last client has: rates of requests that take long would be far
+ * too high else.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -136,13 +140,13 @@ sleep_until(double at)
 }
 
 /* Lets them work for their time, looking now and then. */
-static double
-watch(struct run *run, const struct client *client,
+static void
+watch(struct run *run, const struct client *client, double begin,
       struct load_result *result)
 {
 	const struct load_options *o = run->load->options;
 	bool live = !o->quiet && isatty(STDERR_FILENO);
-	double begin = now_seconds(), end = begin + o->seconds, now = begin;
+	double end = begin + o->seconds, now = begin;
 
 	/* Relaxed: an error ends it, any time soon. */
 	while (now < end && !atomic_load_explicit(&run->stop,
@@ -157,7 +161,6 @@ watch(struct run *run, const struct client *client,
 		fputs("\r\033[K", stderr);
 		cleanup_line(false);
 	}
-	return now - begin;
 }
 
 static void
@@ -234,7 +237,8 @@ check_settled(const struct run *run)
 static int
 run_clients(struct run *run, struct client *client, struct load_result *result)
 {
-	struct counters begin;
+	struct counters before;
+	double begin;
 	int error;
 
 	if (start_clients(run, client) < run->clients)
@@ -243,14 +247,16 @@ run_clients(struct run *run, struct client *client, struct load_result *result)
 			      run->clients));
 	pthread_barrier_wait(&run->barrier);
 	error = load_sessions_fill(&run->sessions);
-	begin = counters_now(run);
+	before = counters_now(run);
+	begin = now_seconds();
 	pthread_barrier_wait(&run->barrier);
-	result->seconds = watch(run, client, result);
-	count_from(run, &begin, result);
+	watch(run, client, begin, result);
 	/* Relaxed: any time soon will do. */
 	atomic_store_explicit(&run->stop, true, memory_order_relaxed);
 	for (size_t i = 0; i < run->clients; i++)
 		pthread_join(client[i].thread, NULL);
+	result->seconds = now_seconds() - begin;
+	count_from(run, &before, result);
 	collect(client, run->clients, result);
 	if (run->error)
 		return tell_error(run);

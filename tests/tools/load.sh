@@ -21,6 +21,10 @@ cat >empty.json <<'END'
 { "format_string": "ab,bc->ac", "shapes": [[0, 2], [2, 3]] }
 END
 
+cat >large.json <<'END'
+{ "format_string": "ab,bc->ac", "shapes": [[1000, 1000], [1000, 1000]] }
+END
+
 # $1: an extended regular expression; what lend prints has it.
 must_print() {
 	what=$1
@@ -86,7 +90,16 @@ must_print '^ +2 malloc ' load chain.json --clients 2 --threads 1 \
 test "$(grep -c '<polyline' load.svg)" -eq 9 || fail "lines of the plot"
 grep -q '^</svg>$' load.svg || fail "the plot's end"
 
+# What takes longer than all the seconds counts, and so does its time.
+must_print '"most_seconds": ' load large.json --clients 2 --threads 1 \
+	--seconds 0.001 --json
+awk '/"seconds"/ { s = $2 + 0 } /"most_seconds"/ { m = $2 + 0 }
+     END { exit !(s >= m) }' out ||
+	fail "a request's time is not counted: $(cat out)"
+
 must_refuse 2 'missing.json: No such file' load missing.json
+must_refuse 2 'no memory for the results' load chain.json --clients 8 \
+	--rounds 4611686018427387904 --plot rounds.svg
 must_refuse 2 "no path 'best'" load chain.json --path best
 must_refuse 2 'is not one of' load chain.json --arena none
 must_refuse 2 'has no elements' load empty.json
