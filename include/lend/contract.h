@@ -77,11 +77,11 @@ struct lend_plan_options {
  *
  * `einsum` names each operand's labels in the order of its extents, and the
  * output's: "abcd,aebf->dfce".  A label is any Unicode code point (in UTF-8)
- * but space, comma, period, '-' and '>'; spaces are skipped.  A label of
- * both inputs that the output lacks is contracted, one in all three is a
- * batch, one of a single input that the output lacks is summed, one that
- * stands twice in an input is its diagonal.  Without "->" the output has the
- * labels that stand once, in the order of their code points.
+ * but control characters, space, comma, period, '-' and '>'; spaces are
+ * skipped.  A label of both inputs that the output lacks is contracted, one in
+ * all three is a batch, one of a single input that the output lacks is summed,
+ * one that stands twice in an input is its diagonal.  Without "->" the output
+ * has the labels that stand once, in the order of their code points.
  *
  * `a`, `b`, `c` give extents and strides; `c` may be null, or its extents
  * may: the output is then as the inputs say.  The output's elements must be

@@ -125,7 +125,7 @@ einsum_next(const char *text, size_t *at, uint32_t *point, size_t *bytes,
 				  *at);
 	if (is_special(*point))
 		*bytes = 0;
-	else if (*point < 0x20 || *point == 0x7f)
+	else if (*point < 0x20 || (*point >= 0x7f && *point < 0xa0))
 		return lend__fail(why, -EINVAL,
 			"einsum, byte %zu: a control character is no label",
 			*at);

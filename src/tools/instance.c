@@ -98,6 +98,20 @@ read_shapes(struct instance *instance, const json_t *shapes,
 	return true;
 }
 
+/* Names.  They are shown, and a terminal obeys control characters. */
+
+static bool
+check_name(const char *what, const char *name, struct message *why)
+{
+	const unsigned char *p = (const unsigned char *)name;
+
+	/* It is UTF-8: after 0xc2 come the controls from 0x80 on. */
+	for (; *p; p++)
+		if (*p < ' ' || *p == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0))
+			return refuse(why, "%s has a control character", what);
+	return true;
+}
+
 /* Paths. */
 
 static bool
@@ -124,6 +138,8 @@ read_path(struct instance_path *path, const char *name, const json_t *object,
 	size_t steps = json_array_size(pairs);
 	char where[128];
 
+	if (!check_name("the name of a path", name, why))
+		return false;
 	snprintf(where, sizeof where, "paths.%.64s.path", name);
 	if (!json_is_array(pairs))
 		return refuse(why, "%s is %s, not an array", where,
@@ -211,6 +227,8 @@ read_root(struct instance *instance, const json_t *root, struct message *why)
 	return read_text(root, "format_string", true, &instance->einsum,
 			 why) &&
 	       read_text(root, "name", false, &instance->name, why) &&
+	       (!instance->name ||
+		check_name("'name'", instance->name, why)) &&
 	       read_type(instance, json_object_get(root, "dtype"), why) &&
 	       read_shapes(instance, json_object_get(root, "shapes"), why) &&
 	       read_paths(instance, json_object_get(root, "paths"), why);

@@ -150,6 +150,15 @@ refuse_text 'step 0.*(overflow|too many|beyond)' \
 	'{"format_string": "a,b->ab", "shapes": [[4294967296], [4294967296]]}'
 
 # What is no such JSON at all.
+# What a terminal would obey is not shown.
+refuse_text "'name' has a control character" \
+	'{"format_string": "a", "shapes": [[2]], "name": "x\u001b]0;y\u0007"}'
+refuse_text "'name' has a control character" \
+	'{"format_string": "a", "shapes": [[2]], "name": "x\u009by"}'
+refuse_text 'the name of a path has a control character' \
+	'{"format_string": "a", "shapes": [[2]], "paths": {"\u007f": 1}}'
+refuse_text 'einsum, byte 0: a control character' \
+	'{"format_string": "\u009b", "shapes": [[2]]}'
 refuse_text 'it is an array' '[]'
 refuse_text 'line 1' ''
 refuse_text 'line 1' '{'

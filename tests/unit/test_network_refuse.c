@@ -45,6 +45,8 @@ static const struct bad_network bad[] = {
 	  -EINVAL, { "ellipsis", "byte 1" } },
 	{ "ab,\xff->a", 2, { { 2, 3, END }, { 3, END } }, { { 0 } }, END,
 	  -EINVAL, { "UTF-8", "byte 3" } },
+	{ "a,\xc2\x9b->a", 2, { { 2, END }, { 3, END } }, { { 0 } }, END,
+	  -EINVAL, { "control", "byte 2" } },
 	{ "a,b->a->b", 2, { { 2, END }, { 3, END } }, { { 0 } }, END,
 	  -EINVAL, { "byte 6", "the end" } },
 	/* Extents. */
