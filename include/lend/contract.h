@@ -162,7 +162,8 @@ lend_plan_describe(const lend_plan *plan, size_t budget,
 struct lend_call {
 	const void *a, *b;	/* element (0, 0, ..) of each */
 	void *c;
-	const void *alpha;	/* null: 1.  0: A and B are not read */
+	/* null: 1.  0: A and B, which must not be null, are not read. */
+	const void *alpha;
 	const void *beta;	/* null or 0: C is not read */
 	size_t pm, pn;		/* the team; 0, 0: lend_plan_team() decides */
 };
@@ -173,7 +174,7 @@ struct lend_call {
  * neither allocates nor calls the system, but to wake and wait for others.
  *
  * Errors, with *why (may be null) filled and C untouched: -EINVAL (null, C
- * overlaps an input, a team beyond the exec's budget), those of
+ * overlaps an input that is read, a team beyond the exec's budget), those of
  * lend_worker_checkout(), lend_team_take() and lend_exec_broadcast().  A
  * forked exec and one whose pool the caller works for run the team 1 x 1.
  */

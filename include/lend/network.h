@@ -140,7 +140,8 @@ lend_network_einsum(const lend_network *network, size_t step, char *text,
 struct lend_network_call {
 	const void *const *operands;	/* element (0, 0, ..) of each */
 	void *output;
-	const void *alpha;	/* null: 1.  0: no operand is read */
+	/* null: 1.  0: no operand is read, though none may be null. */
+	const void *alpha;
 	const void *beta;	/* null or 0: the output is not read */
 };
 
@@ -154,7 +155,8 @@ struct lend_network_call {
  *
  * Errors, with *why (may be null) naming the step, the output untouched and
  * all that was borrowed given back: -EINVAL (null, the output overlaps an
- * operand), those of lend_plan_execute() and lend_buffer_borrow().
+ * operand that is read), those of lend_plan_execute() and
+ * lend_buffer_borrow().
  */
 LEND_API LEND_CHECKED int
 lend_network_execute(const lend_network *network, lend_arena *arena,

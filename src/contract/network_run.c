@@ -306,6 +306,14 @@ with_table(struct run *run)
 	return error;
 }
 
+/* Then operands are not read, and may lie anywhere. */
+static bool
+only_scales(const struct lend_network *net,
+	    const struct lend_network_call *call)
+{
+	return scalar_is(scalar_read(net->type, call->alpha, 1), 0);
+}
+
 static int
 check_call(const struct lend_network *net, const struct lend_exec *exec,
 	   const struct lend_network_call *call, struct lend_error *why)
@@ -317,6 +325,7 @@ check_call(const struct lend_network *net, const struct lend_exec *exec,
 			return lend__fail(why, -EINVAL, "operand %zu is null",
 					  i);
 		if (net->output.elements > 0 && net->value[i].elements > 0 &&
+		    !only_scales(net, call) &&
 		    reach_overlap(call->output, &net->output_reach,
 				  call->operands[i], &net->reach[i],
 				  net->element))
@@ -360,7 +369,7 @@ lend_network_execute_on(const lend_network *net,
 	error = check_call(net, exec, call, why);
 	if (error || net->step[net->steps - 1].plan->empty)
 		return error;
-	if (scalar_is(scalar_read(net->type, call->alpha, 1), 0))
+	if (only_scales(net, call))
 		return scale(&run);
 	run.split = network_split_of(net, lend_exec_budget(exec));
 	return with_table(&run);

@@ -96,6 +96,22 @@ START_TEST(an_output_over_an_input_is_refused)
 }
 END_TEST
 
+/* With an alpha of 0 neither input is read. */
+START_TEST(an_output_over_what_is_not_read_is_scaled)
+{
+	static const double none = 0, beta = 3;
+	lend_arena *arena = arena_of(NULL);
+
+	work.call.a = work.call.b = work.c;
+	work.call.alpha = &none;
+	work.call.beta = &beta;
+	ck_assert_int_eq(work_execute(arena, &work.serial), 0);
+	for (size_t i = 0; i < ROWS * ROWS; i++)
+		ck_assert_double_eq(work.c[i], 3 * work.was[i]);
+	arena_end(arena);
+}
+END_TEST
+
 /* Side by side, without a gap, is not an overlap; nor are A and B one. */
 START_TEST(neighbours_do_not_overlap)
 {
@@ -171,6 +187,7 @@ main(void)
 	tcase_add_test(tcase, calls_that_are_not_complete_are_refused);
 	tcase_add_test(tcase, teams_beyond_the_budget_are_refused);
 	tcase_add_test(tcase, an_output_over_an_input_is_refused);
+	tcase_add_test(tcase, an_output_over_what_is_not_read_is_scaled);
 	tcase_add_test(tcase, neighbours_do_not_overlap);
 	tcase_add_test(tcase, threads_that_cannot_be_had_are_an_error);
 	return suite_run(suite);

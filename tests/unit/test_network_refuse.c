@@ -284,6 +284,23 @@ START_TEST(test_call)
 }
 END_TEST
 
+/* With an alpha of 0 no operand is read. */
+START_TEST(test_unread_overlap)
+{
+	static const double none = 0, one = 1;
+	static struct refusal f;
+
+	refusal_open(&f);
+	f.operands[0] = f.operands[1] = f.operands[2] = f.r;
+	f.call.alpha = &none;
+	f.call.beta = &one;
+	ck_assert_int_eq(lend_network_execute(f.network, f.site.arena,
+					      &f.site.exec, &f.call, &f.why),
+			 0);
+	refusal_close(&f);
+}
+END_TEST
+
 START_TEST(test_lender)
 {
 	static struct refusal f;
@@ -321,6 +338,7 @@ main(void)
 	tcase_add_test(tcase, test_questions);
 	tcase = suite_case(suite, "execute");
 	tcase_add_test(tcase, test_call);
+	tcase_add_test(tcase, test_unread_overlap);
 	tcase_add_test(tcase, test_lender);
 	return suite_run(suite);
 }
