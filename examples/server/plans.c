@@ -72,7 +72,7 @@ layout_size(const struct lend_layout *layout)
 static size_t
 key_size(const struct plans_key *key)
 {
-	size_t size = strlen(key->einsum) + 1 + 4 * sizeof(size_t) +
+	size_t size = strlen(key->einsum) + 1 + 5 * sizeof(size_t) +
 		      key->steps * sizeof *key->path;
 
 	for (size_t i = 0; i < key->count; i++)
@@ -102,9 +102,9 @@ put_layout(unsigned char *to, const struct lend_layout *layout)
 static void
 key_write(const struct plans_key *key, unsigned char *to)
 {
-	size_t head[4] = {
+	size_t head[5] = {
 		(size_t)key->type, key->count, key->output != NULL,
-		key->steps,
+		key->path != NULL, key->steps,
 	};
 
 	to = put(to, head, sizeof head);

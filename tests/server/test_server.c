@@ -293,6 +293,35 @@ START_TEST(refuses_forms)
 }
 END_TEST
 
+/* Also when the plan of the same request without a path is kept. */
+START_TEST(refuses_a_path_without_steps)
+{
+	struct text form = { 0 }, request = { 0 };
+	struct answer answer;
+	int fd = client_connect(service.port);
+
+	begin_product(&form);
+	form_end(&form);
+	post(&request, &form);
+	client_ask(fd, &request, &answer);
+	check_product(&answer, 1);
+	answer_free(&answer);
+	text_free(&form);
+	text_free(&request);
+	begin_product(&form);
+	form_string(&form, "path", "");
+	form_end(&form);
+	post(&request, &form);
+	client_ask(fd, &request, &answer);
+	ck_assert_uint_eq(answer.status, 400);
+	ck_assert_ptr_nonnull(strstr(answer.body.bytes, "has 0 steps"));
+	answer_free(&answer);
+	text_free(&form);
+	text_free(&request);
+	close(fd);
+}
+END_TEST
+
 /* A .npy that ends anywhere, or is longer than it says. */
 START_TEST(refuses_cut_arrays)
 {
@@ -487,6 +516,7 @@ main(void)
 	tcase_add_checked_fixture(bad, start, stop);
 	tcase_add_loop_test(bad, refuses_forms, 0,
 			    sizeof wrong / sizeof wrong[0]);
+	tcase_add_test(bad, refuses_a_path_without_steps);
 	tcase_add_test(bad, refuses_cut_arrays);
 	tcase_add_loop_test(bad, refuses_bodies, 0, 4);
 	tcase_add_loop_test(bad, answers_lines, 0,
