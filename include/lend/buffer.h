@@ -11,6 +11,11 @@
  * An idle buffer waits in a cache of the thread that returned it, which keeps
  * a bounded number of bytes (LEND_CONF's buffer_cache), then in lists that all
  * threads of the arena share.
+ *
+ * In a child of fork(2) a buffer is out if the thread that forked had borrowed
+ * it, whoever uses it; all others are idle there, also those that a thread had
+ * left behind for others when it ended, and are lent anew.  A program that
+ * routes its allocator here can so do little in a child but exec.
  */
 #ifndef LEND_BUFFER_H
 #define LEND_BUFFER_H
