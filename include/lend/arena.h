@@ -12,7 +12,7 @@
  *
  * A child of fork(2) may use every arena of its parent.  The loans of the
  * thread that forked are out there as they were; those of other threads are
- * settled and counted as abandoned.
+ * settled and counted as abandoned.  Buffers are no thread's: see buffer.h.
  */
 #ifndef LEND_ARENA_H
 #define LEND_ARENA_H

@@ -12,10 +12,10 @@
  * a bounded number of bytes (LEND_CONF's buffer_cache), then in lists that all
  * threads of the arena share.
  *
- * In a child of fork(2) a buffer is out if the thread that forked had borrowed
- * it, whoever uses it; all others are idle there, also those that a thread had
- * left behind for others when it ended, and are lent anew.  A program that
- * routes its allocator here can so do little in a child but exec.
+ * In a child of fork(2) all buffers that are out in the parent are out as well,
+ * whoever borrowed them, and may be returned there.  Those of threads that the
+ * child has not got, and whose address it does not know, stay out: they keep
+ * their arena from being destroyed there.
  */
 #ifndef LEND_BUFFER_H
 #define LEND_BUFFER_H

@@ -237,8 +237,7 @@ grow(struct lend_arena *arena, uint32_t class, struct buffer **found)
 static inline void *
 lend_out(struct buffer *buffer)
 {
-	/* Relaxed, both: in hand; a child of fork looks at the taker. */
-	store_relaxed(&buffer->taker, thread_self());
+	/* Relaxed: in hand. */
 	WORD_LEND(load_relaxed(&buffer->word), buffer->out);
 	return buf_start(&buffer->buf);
 }

@@ -55,9 +55,9 @@ struct buffer {
 	_Atomic(map_word *) word;	/* where the map has it, or null */
 	struct buffer *next;		/* the magazine's holder's */
 	struct lend_arena *arena;	/* constant once it has had storage */
-	_Atomic(void *) taker;		/* thread that borrowed it, for fork */
 	uint64_t out;			/* its word when out; constant while */
 					/* it has storage */
+	char pad[8];
 };
 
 /*

@@ -166,13 +166,9 @@ rebuild_buffer(struct lend_arena *arena, struct buffer *buffer)
 		stack_push(&arena->spare_buffers, &buffer->node);
 		return;
 	}
-	if (buffer_is_out(buffer)) {
-		if (load_relaxed(&buffer->taker) == thread_self())
-			return;
-		count(&arena->abandoned);
-		store_relaxed(load_relaxed(&buffer->word),
-			      buffer->out & ~WORD_OUT);
-	}
+	/* Any thread may have use for it, also one that is still here. */
+	if (buffer_is_out(buffer))
+		return;
 	if (lend__poison)
 		poison_idle(buf_start(&buffer->buf), buf_bytes(&buffer->buf));
 	list_put(arena, buffer);
