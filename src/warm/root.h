@@ -65,7 +65,9 @@
 #ifndef WARM_STEP
 #define WARM_STEP(step) ((void)0)
 #endif
-enum warm_step { WARM_BEGUN, WARM_READ, WARM_WRITTEN, WARM_INSTALLED };
+enum warm_step {
+	WARM_BEGUN, WARM_READ, WARM_CHANGED, WARM_WRITTEN, WARM_INSTALLED
+};
 
 /* The explorer's mutants take it away. */
 #ifndef ROOT_VERSION_BITS
@@ -216,6 +218,7 @@ root_install(struct attempt *attempt)
 					      thread->spare);
 	uint64_t seen = attempt->root;
 
+	WARM_STEP(WARM_CHANGED);
 	/* A stale copy may hold a name twice: it is not going to be installed. */
 	lend_debug_check(policy_holds(&value->policy) || ROOT_CREDULOUS() ||
 			 !root_stands(attempt));

@@ -67,6 +67,27 @@ after_fork(void)
 	pthread_mutex_unlock(&stocks_lock);
 }
 
+/*
+ * Threads that begin here may have the addresses of those that are gone, but
+ * not their records, which may be in any state.
+ */
+static void
+in_child(void)
+{
+	static const char gone;
+	struct stock *stock;
+
+	LIST_FOREACH(stock, &stocks, link)
+		for (struct stock_thread *at = first(stock); at; at = at->next) {
+			/* Relaxed, both: the child has one thread. */
+			const void *owner = load_relaxed(&at->owner);
+
+			if (owner && owner != ways)
+				store_relaxed(&at->owner, (const void *)&gone);
+		}
+	after_fork();
+}
+
 static int
 start(void)
 {
@@ -81,7 +102,7 @@ start(void)
 			  (uint64_t)(uintptr_t)ways;
 	if (!lend__conf.fork)
 		return 0;
-	return -pthread_atfork(before_fork, after_fork, after_fork);
+	return -pthread_atfork(before_fork, after_fork, in_child);
 }
 
 /* Buffers of values. */

@@ -250,6 +250,69 @@ fork_while(size_t self, void *ctx)
 	}
 }
 
+/*
+ * A new thread of the child, at the place where the parked one was: what that
+ * one had not done is not done, though its record may hold all of it.
+ */
+static void *
+claim_what_is_ready(void *arg)
+{
+	struct warm_op claim = { .kind = WARM_CLAIM };
+	bool gone = park.step == WARM_INSTALLED &&
+		    (park.op.kind == WARM_CLAIM || park.op.kind == WARM_DRAIN ||
+		     park.op.kind == WARM_DRAIN_ALL);
+
+	warm_pool_do(park.pool, &claim);
+	if ((claim.slot == 0) != gone)
+		_exit(2);
+	return arg;
+}
+
+static void
+fork_beside(enum warm_kind kind, int step)
+{
+	struct warm_op drain = { .kind = WARM_DRAIN_ALL };
+	int status = -1;
+	pthread_t thread;
+	pid_t pid;
+
+	park.pool = make(2);
+	park.step = step;
+	park.op = (struct warm_op) { .kind = kind, .arg = 5 };
+	prepare(park.pool);
+	sem_init(&park.parked, 0, 0);
+	sem_init(&park.released, 0, 0);
+	warm_hook = park_here;
+	ck_assert_int_eq(pthread_create(&thread, NULL, be_parked, NULL), 0);
+	while (sem_wait(&park.parked))
+		;
+	pid = fork();
+	if (pid == 0) {
+		warm_hook = NULL;
+		if (pthread_create(&thread, NULL, claim_what_is_ready,
+				   NULL) || pthread_join(thread, NULL))
+			_exit(3);
+		(void)live_on(park.pool);
+		warm_pool_do(park.pool, &drain);
+		_exit(lend_warm_pool_destroy(park.pool) ? 1 : 0);
+	}
+	ck_assert_int_gt(pid, 0);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(status == 0, "step %d: status %#x", step, status);
+	sem_post(&park.released);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	warm_hook = NULL;
+	warm_pool_do(park.pool, &drain);
+	end(park.pool);
+}
+
+START_TEST(a_child_forked_amid_an_operation_may_use_the_pool)
+{
+	for (int step = WARM_BEGUN; step <= WARM_INSTALLED; step++)
+		fork_beside((enum warm_kind)_i, step);
+}
+END_TEST
+
 START_TEST(a_child_of_fork_may_use_the_pool)
 {
 	struct warm_op drain = { .kind = WARM_DRAIN_ALL };
@@ -277,6 +340,9 @@ main(void)
 	/* Threads beside a fork are what the detector does not follow. */
 #ifndef LEND_TSAN
 	tcase_add_test(tcase, a_child_of_fork_may_use_the_pool);
+	tcase_add_loop_test(tcase,
+			    a_child_forked_amid_an_operation_may_use_the_pool,
+			    0, WARM_KINDS);
 #endif
 	return suite_run(suite);
 }
