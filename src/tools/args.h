@@ -11,6 +11,8 @@
 
 #include <lend/contract.h>
 
+#include "tools/lenders.h"
+
 /* Every command has this one, and args_next() serves it. */
 #define ARGS_HELP { "help", 0, 'h', NULL, "print this text" }
 
@@ -63,6 +65,7 @@ bool args_bytes(const struct args *args, size_t *bytes);	/* K, M, G, T */
 bool args_positive(const struct args *args, double *number);
 bool args_team(const struct args *args, size_t *pm, size_t *pn);
 bool args_type(const struct args *args, enum lend_type *type);
+bool args_lender(const struct args *args, enum lender_kind *kind);
 bool args_complex(const struct args *args, double number[2]);
 /* "1.5", "1.5,-2", "1.5-2i", "2i"; false, and nothing is told. */
 bool complex_parse(double number[2], const char *text);

@@ -98,6 +98,14 @@ args_type(const struct args *args, enum lend_type *type)
 	return true;
 }
 
+bool
+args_lender(const struct args *args, enum lender_kind *kind)
+{
+	if (!lender_parse(kind, args->value))
+		return wrong(args, "one of lend, mutex and malloc");
+	return true;
+}
+
 static bool
 is_unit(const char *p)
 {

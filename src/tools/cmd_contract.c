@@ -42,16 +42,6 @@ static const struct args_option options[] = {
 };
 
 static bool
-take_lender(struct contract_options *o, const struct args *args)
-{
-	if (lender_parse(&o->lender, args->value))
-		return true;
-	complain("contract: --arena: '%s' is not one of lend, mutex and "
-		 "malloc", args->value);
-	return false;
-}
-
-static bool
 take_flag(struct contract_options *o, int key)
 {
 	*(key == OPT_VERIFY ? &o->verify :
@@ -89,7 +79,7 @@ take(struct contract_options *o, const struct args *args, int key)
 		o->beta_given = true;
 		return args_complex(args, o->beta);
 	case OPT_ARENA:
-		return take_lender(o, args);
+		return args_lender(args, &o->lender);
 	case OPT_LIMIT:
 		return args_bytes(args, &o->limit);
 	default:

@@ -39,16 +39,6 @@ static const struct args_option options[] = {
 	{ 0 },
 };
 
-static bool
-take_lender(struct load_options *o, const struct args *args)
-{
-	if (lender_parse(&o->lender, args->value))
-		return true;
-	complain("load: --arena: '%s' is not one of lend, mutex and malloc",
-		 args->value);
-	return false;
-}
-
 /* One option; false: its value was wrong, which is told. */
 static bool
 take(struct load_options *o, const struct args *args, int key)
@@ -58,7 +48,7 @@ take(struct load_options *o, const struct args *args, int key)
 	case OPT_THREADS: return args_count(args, &o->threads);
 	case OPT_ROUNDS: return args_count(args, &o->rounds);
 	case OPT_SECONDS: return args_positive(args, &o->seconds);
-	case OPT_ARENA: return take_lender(o, args);
+	case OPT_ARENA: return args_lender(args, &o->lender);
 	case OPT_LIMIT: return args_bytes(args, &o->limit);
 	case OPT_SESSION: return args_count(args, &o->session);
 	case OPT_WARM: return args_count(args, &o->warm);

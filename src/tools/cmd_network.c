@@ -73,16 +73,6 @@ take_data(struct network_options *o, const struct args *args)
 }
 
 static bool
-take_lender(struct network_options *o, const struct args *args)
-{
-	if (lender_parse(&o->lender, args->value))
-		return true;
-	complain("network: --arena: '%s' is not one of lend, mutex and "
-		 "malloc", args->value);
-	return false;
-}
-
-static bool
 take_flag(struct network_options *o, int key)
 {
 	*(key == OPT_STATS ? &o->stats :
@@ -117,7 +107,7 @@ take(struct network_options *o, const struct args *args, int key)
 	case OPT_REPEAT:
 		return args_count(args, &o->repeat);
 	case OPT_ARENA:
-		return take_lender(o, args);
+		return args_lender(args, &o->lender);
 	case OPT_LIMIT:
 		return args_bytes(args, &o->limit);
 	default:
