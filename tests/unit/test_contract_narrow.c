@@ -6,11 +6,11 @@
 #include "lend/contract.h"
 
 #include <check.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "contract/kernel.h"
 #include "support/contract_site.h"
+#include "support/einsum_form.h"
 #include "support/einsum_random.h"
 #include "support/random.h"
 #include "support/scale.h"
@@ -47,10 +47,6 @@ static const char *const forms[] = {
 
 #define FORMS ((int)(sizeof(forms) / sizeof(forms[0])))
 
-struct extents {
-	size_t of[128];
-};
-
 /* Off the edges as often as not. */
 static size_t
 about(uint64_t *seed, size_t vectors, size_t lanes)
@@ -59,12 +55,12 @@ about(uint64_t *seed, size_t vectors, size_t lanes)
 	       random_below(seed, (unsigned)lanes);
 }
 
-static struct extents
+static struct form_extents
 choose(uint64_t *seed, const struct kernel *kernel, const char *form)
 {
 	size_t lanes = kernel->lanes, nr = kernel->narrow_nr;
 	size_t blocks = strchr(form, 'v') ? 1 + random_below(seed, 3) : 1;
-	struct extents e = { { 0 } };
+	struct form_extents e = { { 0 } };
 
 	e.of['v'] = about(seed, 1 + random_below(seed, 2), lanes);
 	e.of['l'] = about(seed, 1 + random_below(seed, 3), lanes);
@@ -80,42 +76,16 @@ choose(uint64_t *seed, const struct kernel *kernel, const char *form)
 	return e;
 }
 
-/* How far apart columns are beyond what they hold, and which is the first. */
-static void
-lay(struct random_tensor *tensor, const char *labels, size_t rank,
-    const struct extents *e, ptrdiff_t gap, bool reversed)
-{
-	ptrdiff_t stride = 1;
-
-	for (size_t d = 0; d < rank; d++) {
-		tensor->extent[d] = e->of[(unsigned char)labels[d]];
-		tensor->stride[d] = stride;
-		stride = stride * (ptrdiff_t)tensor->extent[d] + gap;
-	}
-	if (reversed && rank > 1)
-		tensor->stride[rank - 1] *= -1;
-}
-
 static struct random_einsum
-make(uint64_t seed, const char *form, enum lend_type type,
+make(uint64_t number, const char *form, enum lend_type type,
      const struct kernel *kernel)
 {
-	static const double betas[] = { 0, 0, 1, -2 };
-	const char *b = strchr(form, ',') + 1, *c = strchr(form, '>') + 1;
-	struct random_einsum einsum = { .seed = seed, .type = type };
-	struct extents e = choose(&seed, kernel, form);
+	uint64_t seed = number;
+	struct form_extents extents = choose(&seed, kernel, form);
+	struct random_einsum einsum =
+		form_einsum(form, type, &extents, seed);
 
-	snprintf(einsum.text, sizeof(einsum.text), "%s", form);
-	ck_assert(naive_parse(einsum.text, einsum.labels));
-	einsum.exact = random_below(&seed, 2);
-	einsum.alpha[0] = random_below(&seed, 2) ? 1 : 3;
-	einsum.beta[0] = betas[random_below(&seed, 4)];
-	lay(&einsum.tensor[A], form, (size_t)(b - 1 - form), &e,
-	    random_below(&seed, 3), random_below(&seed, 2));
-	lay(&einsum.tensor[B], b, (size_t)(strchr(form, '-') - b), &e,
-	    random_below(&seed, 3), random_below(&seed, 2));
-	lay(&einsum.tensor[C], c, strlen(c), &e, random_below(&seed, 3),
-	    random_below(&seed, 2));
+	einsum.seed = number;
 	return einsum;
 }
 
@@ -187,7 +157,7 @@ START_TEST(others_are_packed)
 		{ "vkrl,kn->lvrn", LEND_F64, 4 },	/* idle columns */
 		{ "vkrl,kn->lvrn", LEND_F64, 200 },	/* too many */
 	};
-	struct extents e = { {
+	struct form_extents e = { {
 		['v'] = 16, ['k'] = 20, ['r'] = 40, ['l'] = 40
 	} };
 
@@ -198,9 +168,9 @@ START_TEST(others_are_packed)
 		lend_plan *plan;
 
 		e.of['n'] = other[i].n;
-		lay(&einsum.tensor[A], "vkrl", 4, &e, 0, false);
-		lay(&einsum.tensor[B], "kn", 2, &e, 0, false);
-		lay(&einsum.tensor[C], other[i].form + 9, 4, &e, 0, false);
+		form_lay(&einsum.tensor[A], "vkrl", 4, &e, 0, false);
+		form_lay(&einsum.tensor[B], "kn", 2, &e, 0, false);
+		form_lay(&einsum.tensor[C], other[i].form + 9, 4, &e, 0, false);
 		ck_assert(naive_parse(other[i].form, einsum.labels));
 		for (int o = A; o <= C; o++)
 			layout[o] = random_layout(&einsum, o);

@@ -6,12 +6,11 @@
 #include "lend/contract.h"
 
 #include <check.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "contract/kernel.h"
 #include "contract/plan.h"
 #include "support/contract_site.h"
+#include "support/einsum_form.h"
 #include "support/einsum_random.h"
 #include "support/random.h"
 #include "support/scale.h"
@@ -40,14 +39,10 @@ static const char *const forms[] = {
 
 #define FORMS ((int)(sizeof(forms) / sizeof(forms[0])))
 
-struct extents {
-	size_t of[128];
-};
-
-static struct extents
+static struct form_extents
 choose(uint64_t *seed)
 {
-	struct extents e = { { 0 } };
+	struct form_extents e = { { 0 } };
 
 	/* Of f32, 128 are a run. */
 	e.of['x'] = PLAN_LEAST_RUN + random_below(seed, 260);
@@ -58,41 +53,15 @@ choose(uint64_t *seed)
 	return e;
 }
 
-/* `gap`: how far apart columns are beyond what they hold. */
-static void
-lay(struct random_tensor *tensor, const char *labels, size_t rank,
-    const struct extents *e, ptrdiff_t gap, bool reversed)
-{
-	ptrdiff_t stride = 1;
-
-	for (size_t d = 0; d < rank; d++) {
-		tensor->extent[d] = e->of[(unsigned char)labels[d]];
-		tensor->stride[d] = stride;
-		stride = stride * (ptrdiff_t)tensor->extent[d] + gap;
-	}
-	if (reversed)
-		tensor->stride[rank - 1] *= -1;
-}
-
 static struct random_einsum
-make(uint64_t seed, const char *form, enum lend_type type)
+make(uint64_t number, const char *form, enum lend_type type)
 {
-	static const double betas[] = { 0, 0, 1, -2 };
-	const char *b = strchr(form, ',') + 1, *c = strchr(form, '>') + 1;
-	struct random_einsum einsum = { .seed = seed, .type = type };
-	struct extents e = choose(&seed);
+	uint64_t seed = number;
+	struct form_extents extents = choose(&seed);
+	struct random_einsum einsum =
+		form_einsum(form, type, &extents, seed);
 
-	snprintf(einsum.text, sizeof(einsum.text), "%s", form);
-	ck_assert(naive_parse(einsum.text, einsum.labels));
-	einsum.exact = random_below(&seed, 2);
-	einsum.alpha[0] = random_below(&seed, 2) ? 1 : 3;
-	einsum.beta[0] = betas[random_below(&seed, 4)];
-	lay(&einsum.tensor[A], form, (size_t)(b - 1 - form), &e,
-	    random_below(&seed, 3), random_below(&seed, 2));
-	lay(&einsum.tensor[B], b, (size_t)(strchr(form, '-') - b), &e,
-	    random_below(&seed, 3), random_below(&seed, 2));
-	lay(&einsum.tensor[C], c, strlen(c), &e, random_below(&seed, 3),
-	    random_below(&seed, 2));
+	einsum.seed = number;
 	return einsum;
 }
 
