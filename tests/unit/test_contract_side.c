@@ -109,8 +109,12 @@ try_form(int index, enum lend_type type)
 			 team_shape(i + (unsigned)index),
 			 i % 3 ? FROM_ARENA : FROM_WORKSPACE);
 	}
-	/* The others have rows or columns that would leave tiles half empty. */
-	ck_assert_uint_gt(2 * side, cases);
+	/*
+	 * The others have rows or columns that would leave tiles half empty.
+	 * Fewer cases than these have no majority that could be relied on.
+	 */
+	if (cases == CASES)
+		ck_assert_uint_gt(2 * side, cases);
 	site_close(&site);
 }
 
