@@ -39,6 +39,7 @@
 #include "base/atomic.h"
 #include "mem/backend.h"
 #include "mem/init.h"
+#include "stress/in_turn.h"
 #include "stress/lender.h"
 #include "support/audit.h"
 #include "support/demand.h"
@@ -46,7 +47,6 @@
 #include "support/fault.h"
 #include "support/pattern.h"
 #include "support/random.h"
-#include "support/scale.h"
 
 #define OPERATIONS 500000
 #define THREADS_MIN 8
@@ -336,74 +336,18 @@ run(uint64_t seed, long operations)
 	return EXIT_SUCCESS;
 }
 
-/* This program once more, with that LEND_CONF. */
-static int
-run_with(const char *conf, const char *seed, const char *operations)
-{
-	char *const argv[] = {
-		"stress_arena", "-c", (char *)conf, "-s", (char *)seed, "-n",
-		(char *)operations, NULL
-	};
-	int status;
-	pid_t pid;
-
-	printf("LEND_CONF=%s seed %s, %s operations\n", conf, seed,
-	       operations);
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		setenv("LEND_CONF", conf, 1);
-		execv("/proc/self/exe", argv);
-		_exit(127);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
-		printf("LEND_CONF=%s seed %s: FAILED\n", conf, seed);
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
-}
-
-static int
-run_all(const char *seed, const char *operations)
+int
+main(int argc, char **argv)
 {
 	static const char *const confs[] = {
 #ifdef LEND_HAVE_JEMALLOC
 		"backend:jemalloc", "backend:jemalloc,membarrier:false",
 #endif
-		"backend:mmap", "backend:mmap,membarrier:false",
+		"backend:mmap", "backend:mmap,membarrier:false", NULL
 	};
-	int result = EXIT_SUCCESS;
+	static const struct in_turn turn = {
+		"stress_arena", "operations", OPERATIONS, confs, run
+	};
 
-	for (size_t i = 0; i < sizeof(confs) / sizeof(confs[0]); i++)
-		if (run_with(confs[i], seed, operations))
-			result = EXIT_FAILURE;
-	return result;
-}
-
-int
-main(int argc, char **argv)
-{
-	char default_operations[24], default_seed[24];
-	const char *conf = NULL, *seed = default_seed;
-	const char *operations = default_operations;
-	int option;
-
-	snprintf(default_operations, sizeof(default_operations), "%u",
-		 scale(OPERATIONS));
-	snprintf(default_seed, sizeof(default_seed), "%llu",
-		 (unsigned long long)time(NULL));
-	while ((option = getopt(argc, argv, "c:n:s:")) != -1) {
-		if (option == 'c')
-			conf = optarg;
-		else if (option == 'n')
-			operations = optarg;
-		else if (option == 's')
-			seed = optarg;
-		else
-			return EXIT_FAILURE;
-	}
-	if (!conf)
-		return run_all(seed, operations);
-	setenv("LEND_CONF", conf, 1);
-	return run(strtoull(seed, NULL, 10), strtol(operations, NULL, 10));
+	return in_turn_main(&turn, argc, argv);
 }

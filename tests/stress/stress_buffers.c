@@ -27,18 +27,16 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/atomic.h"
 #include "lend/lend.h"
 #include "mem/init.h"
+#include "stress/in_turn.h"
 #include "support/audit.h"
 #include "support/demand.h"
 #include "support/fault.h"
 #include "support/random.h"
-#include "support/scale.h"
 
 #define OPERATIONS 10000000
 #define GENERATION 500000	/* operations of one */
@@ -303,70 +301,15 @@ run(uint64_t seed, long operations)
 	return EXIT_SUCCESS;
 }
 
-/* This program once more, with that LEND_CONF. */
-static int
-run_with(const char *conf, const char *seed, const char *operations)
-{
-	char *const argv[] = {
-		"stress_buffers", "-c", (char *)conf, "-s", (char *)seed,
-		"-n", (char *)operations, NULL
-	};
-	int status;
-	pid_t pid;
-
-	printf("LEND_CONF=%s seed %s, %s loans\n", conf, seed, operations);
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		setenv("LEND_CONF", conf, 1);
-		execv("/proc/self/exe", argv);
-		_exit(127);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || status) {
-		printf("LEND_CONF=%s seed %s: FAILED\n", conf, seed);
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
-}
-
-static int
-run_all(const char *seed, const char *operations)
-{
-	static const char *const confs[] = {
-		"buffer_cache:8M", "membarrier:false", "buffer_cache:0",
-	};
-	int result = EXIT_SUCCESS;
-
-	for (size_t i = 0; i < sizeof(confs) / sizeof(confs[0]); i++)
-		if (run_with(confs[i], seed, operations))
-			result = EXIT_FAILURE;
-	return result;
-}
-
 int
 main(int argc, char **argv)
 {
-	char default_operations[24], default_seed[24];
-	const char *conf = NULL, *seed = default_seed;
-	const char *operations = default_operations;
-	int option;
+	static const char *const confs[] = {
+		"buffer_cache:8M", "membarrier:false", "buffer_cache:0", NULL
+	};
+	static const struct in_turn turn = {
+		"stress_buffers", "loans", OPERATIONS, confs, run
+	};
 
-	snprintf(default_operations, sizeof(default_operations), "%u",
-		 scale(OPERATIONS));
-	snprintf(default_seed, sizeof(default_seed), "%llu",
-		 (unsigned long long)time(NULL));
-	while ((option = getopt(argc, argv, "c:n:s:")) != -1) {
-		if (option == 'c')
-			conf = optarg;
-		else if (option == 'n')
-			operations = optarg;
-		else if (option == 's')
-			seed = optarg;
-		else
-			return EXIT_FAILURE;
-	}
-	if (!conf)
-		return run_all(seed, operations);
-	setenv("LEND_CONF", conf, 1);
-	return run(strtoull(seed, NULL, 10), strtol(operations, NULL, 10));
+	return in_turn_main(&turn, argc, argv);
 }
