@@ -4,8 +4,8 @@
  * others.
  *
  * As a test a target mutates good files, FUZZ_ITERATIONS times from FUZZ_SEED
- * on, the same ones at every run.  With -DLEND_LIBFUZZER nothing here draws
- * any, and it is a target of libFuzzer.
+ * on, the same ones at every run.  With -DLEND_LIBFUZZER it has no main(), and
+ * libFuzzer makes the files.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -47,7 +47,7 @@ struct fuzz_target {
 	void (*mend)(uint8_t *file, size_t size);
 	/* Whether the file is accepted. */
 	bool (*check)(const uint8_t *bytes, size_t size);
-	/* So many in a hundred are accepted, at most: or mutations do little. */
+	/* Fewer in a hundred are accepted, or mutations do too little. */
 	unsigned most;
 };
 
