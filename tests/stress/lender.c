@@ -316,19 +316,28 @@ lend_plain(struct lender *me)
 }
 
 void
+lender_return_crates(struct world *world)
+{
+	for (int i = 0; i < PARCELS; i++) {
+		struct crate *crate =
+			exchange_acq_rel(&world->crate[i], NULL);
+
+		if (crate)
+			return_crate(world, crate);
+	}
+}
+
+void
 lender_clear(struct world *world)
 {
 	for (int i = 0; i < PARCELS; i++) {
 		struct parcel *old =
 			exchange_acq_rel(&world->parcel[i], NULL);
-		struct crate *crate =
-			exchange_acq_rel(&world->crate[i], NULL);
 
 		if (old)
 			return_parcel(world, old);
-		if (crate)
-			return_crate(world, crate);
 	}
+	lender_return_crates(world);
 }
 
 /* Owners. */

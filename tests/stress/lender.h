@@ -42,6 +42,8 @@ void lender_live(struct world *world, uint64_t seed);
 
 /* Returns what lies about.  Nobody lends meanwhile. */
 void lender_clear(struct world *world);
+/* The plain buffers among it, in a child of fork too. */
+void lender_return_crates(struct world *world);
 
 /* Hands over the trace; counts what it was given. */
 void lender_take_trace(struct world *world);
