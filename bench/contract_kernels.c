@@ -18,6 +18,9 @@ static _Alignas(64) double block[(ROWS + KERNEL_MOST_LANES) * DEPTH];
 static _Alignas(64) double panel[KERNEL_MOST_LANES * DEPTH];
 static _Alignas(64) double tile[KERNEL_MOST_LANES * KERNEL_MOST_LANES];
 
+/* Rows keep the pointer. */
+static char keys[8][40];
+
 /* Flops per ns. */
 static double
 rate(const struct kernel *kernel, uint64_t slice_ns)
@@ -38,15 +41,14 @@ rate(const struct kernel *kernel, uint64_t slice_ns)
 }
 
 static void
-one_kernel(const struct kernel *kernel, double peak, int rounds,
-	   uint64_t slice_ns)
+one_kernel(const struct kernel *kernel, char key[static 40], double peak,
+	   int rounds, uint64_t slice_ns)
 {
 	bool single = kernel->bytes == sizeof(float);
 	struct bench_series ours = { .n = 0 };
 	struct report_row *row;
-	char key[40];
 
-	snprintf(key, sizeof(key), "kernel %s %s", kernel->name,
+	snprintf(key, sizeof(keys[0]), "kernel %s %s", kernel->name,
 		 single ? "f32" : "f64");
 	row = report_add(key, 1, "GFLOP/s", "wall");
 	for (int r = 0; r < rounds; r++)
@@ -66,10 +68,11 @@ contract_kernels(const double peak[2], int rounds, uint64_t slice_ns)
 		block[i] = 1;
 	for (size_t i = 0; i < sizeof(panel) / sizeof(panel[0]); i++)
 		panel[i] = 1;
-	for (size_t i = 0; kernel_at(i); i++) {
+	for (size_t i = 0; kernel_at(i) && i < sizeof(keys) / sizeof(keys[0]);
+	     i++) {
 		const struct kernel *kernel = kernel_at(i);
 
-		one_kernel(kernel, peak[kernel->bytes == sizeof(float)],
+		one_kernel(kernel, keys[i], peak[kernel->bytes == sizeof(float)],
 			   rounds, slice_ns);
 	}
 }
