@@ -58,17 +58,6 @@ print_rate(struct contract *c)
 }
 
 static void
-print_cost(const char *name, unsigned long long first,
-	   unsigned long long later, size_t repeat)
-{
-	if (repeat > 1)
-		print_line(name, "%llu at first, %llu in the other %zu", first,
-			   later, repeat - 1);
-	else
-		print_line(name, "%llu", first);
-}
-
-static void
 print_lent(const struct contract *c)
 {
 	struct lender_counts counts;

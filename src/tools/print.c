@@ -74,3 +74,14 @@ print_split(enum lend_split split)
 	return split == LEND_SPLIT_N ? "columns" :
 	       split == LEND_SPLIT_BATCH ? "batch" : "sum";
 }
+
+void
+print_cost(const char *name, unsigned long long first,
+	   unsigned long long later, size_t repeat)
+{
+	if (repeat > 1)
+		print_line(name, "%llu at first, %llu in the other %zu", first,
+			   later, repeat - 1);
+	else
+		print_line(name, "%llu", first);
+}

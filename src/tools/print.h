@@ -22,6 +22,10 @@ const char *print_bytes(double bytes, char text[PRINT_SIZE]);
 /* "1.23 ms" */
 const char *print_seconds(double seconds, char text[PRINT_SIZE]);
 
+/* What the first of some repetitions took of something, and what the others. */
+void print_cost(const char *name, unsigned long long first,
+		unsigned long long later, size_t repeat);
+
 /* Flushes standard output.  0, or STATUS_BAD, told, when that fails. */
 int print_end(void);
 
