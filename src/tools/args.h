@@ -70,6 +70,10 @@ bool args_complex(const struct args *args, double number[2]);
 /* "1.5", "1.5,-2", "1.5-2i", "2i"; false, and nothing is told. */
 bool complex_parse(double number[2], const char *text);
 
+/* Whether the lender has the limit (0: none): 0, or STATUS_BAD, told. */
+int args_check_limit(const char *command, enum lender_kind kind,
+		     size_t limit);
+
 void args_help(const struct args_command *command);
 
 #endif

@@ -106,6 +106,15 @@ args_lender(const struct args *args, enum lender_kind *kind)
 	return true;
 }
 
+int
+args_check_limit(const char *command, enum lender_kind kind, size_t limit)
+{
+	if (limit == 0 || kind == LENDER_LEND)
+		return 0;
+	return complain("%s: --limit with --arena=%s: only lend's arena has a "
+			"limit", command, lender_name(kind));
+}
+
 static bool
 is_unit(const char *p)
 {

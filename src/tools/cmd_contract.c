@@ -99,11 +99,7 @@ settle(struct contract_options *o)
 	if (o->beta_given && !o->accumulate)
 		return complain("contract: --beta without --accumulate: there "
 				"is nothing to add to");
-	if (o->limit && o->lender != LENDER_LEND)
-		return complain("contract: --limit with --arena=%s: only "
-				"lend's arena has a limit",
-				lender_name(o->lender));
-	return 0;
+	return args_check_limit("contract", o->lender, o->limit);
 }
 
 static int

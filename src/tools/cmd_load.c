@@ -69,9 +69,8 @@ check(const struct load_options *o)
 	if (o->clients > LOAD_CLIENTS_MAX)
 		return complain("load: --clients: %zu are more than %d",
 				o->clients, LOAD_CLIENTS_MAX);
-	if (o->limit && o->lender != LENDER_LEND && !o->plot)
-		return complain("load: --limit with --arena=%s: only lend's "
-				"arena has a limit", lender_name(o->lender));
+	if (!o->plot && args_check_limit("load", o->lender, o->limit))
+		return STATUS_BAD;
 	if (o->session && (o->lender != LENDER_LEND || o->plot))
 		return complain("load: --session and --warm are for lend's "
 				"arena alone");

@@ -134,10 +134,8 @@ run(const struct args_command *command, int argc, char **argv)
 	o.file = argv[args.at];
 	if (o.threads == 0)
 		o.threads = threads_of_machine();
-	if (o.limit && o.lender != LENDER_LEND)
-		return complain("network: --limit with --arena=%s: only "
-				"lend's arena has a limit",
-				lender_name(o.lender));
+	if (args_check_limit("network", o.lender, o.limit))
+		return STATUS_BAD;
 	return network_run(&o);
 }
 
