@@ -118,13 +118,13 @@ unit_at(const struct job *job, const struct cursor *cursor)
 	};
 
 	if (!narrow->sums) {
-		size_t extent = plan->m->dim[narrow->along].extent;
+		const struct dim *along = &plan->m->dim[narrow->along];
 		size_t end = (cursor->index[narrow->along] + 1) * lanes;
 
 		/* The last vector goes back, over some of the one before. */
-		unit.first = end > extent ? end - extent : 0;
+		unit.first = end > along->extent ? end - along->extent : 0;
 		a -= (int64_t)unit.first;
-		c -= (int64_t)unit.first * (lanes > 1 ? job->along_c[1] : 0);
+		c -= (int64_t)unit.first * along->stride[OPERAND_C];
 	}
 	unit.a = job->a + a * (int64_t)plan->bytes;
 	unit.c = job->c + c * (int64_t)plan->bytes;
