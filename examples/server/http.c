@@ -19,7 +19,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "queue.h"
 #include "request.h"
@@ -390,6 +389,23 @@ connected(void *cls, struct MHD_Connection *connection, void **context,
  * Start and end
  * ------------------------------------------------------------------------ */
 
+/*
+ * At the end connections are refused here.  MHD_quiesce_daemon() would take the
+ * socket from its threads' epoll sets while they do the same, and abort the
+ * process if it comes second.
+ */
+static enum MHD_Result
+admit(void *cls, const struct sockaddr *address, socklen_t size)
+{
+	const struct http *http = cls;
+
+	(void)address;
+	(void)size;
+	return atomic_load_explicit(&http->quiet, memory_order_relaxed) ?
+		       MHD_NO :
+		       MHD_YES;
+}
+
 static struct MHD_Daemon *
 start(struct server *server, const struct addrinfo *address)
 {
@@ -408,7 +424,7 @@ start(struct server *server, const struct addrinfo *address)
 		{ MHD_OPTION_END, 0, NULL },
 	};
 
-	return MHD_start_daemon(flags, 0, NULL, NULL, handle, server,
+	return MHD_start_daemon(flags, 0, admit, server->http, handle, server,
 				MHD_OPTION_SOCK_ADDR, address->ai_addr,
 				MHD_OPTION_NOTIFY_COMPLETED, completed, server,
 				MHD_OPTION_NOTIFY_CONNECTION, connected,
@@ -463,12 +479,7 @@ http_port(const struct http *http)
 void
 http_quiesce(struct http *http)
 {
-	int listening;
-
 	atomic_store_explicit(&http->quiet, true, memory_order_relaxed);
-	listening = MHD_quiesce_daemon(http->daemon);
-	if (listening >= 0)
-		close(listening);
 }
 
 void

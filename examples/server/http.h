@@ -19,7 +19,9 @@ bool http_start(struct server *server, struct message *why);
 uint16_t http_port(const struct http *http);
 /* A worker is done with the request, which is now answered. */
 void http_contracted(struct request *request);
-/* From here on nobody connects, and no contraction is taken. */
+/*
+ * From here on whoever connects is turned away, and no contraction is taken.
+ */
 void http_quiesce(struct http *http);
 /* Ends all connections.  No worker has a request any more. */
 void http_stop(struct http *http);

@@ -169,10 +169,21 @@ begin(const struct text *request)
 static void
 await_quiet(void)
 {
-	int fd;
+	static const char request[] = "GET /metrics HTTP/1.1\r\n"
+				      "Host: here\r\n\r\n";
+	struct answer answer;
+	bool served;
 
-	while ((fd = client_connect(service.port)) >= 0)
+	do {
+		int fd = client_connect(service.port);
+
+		ck_assert_int_ge(fd, 0);
+		served = client_send(fd, request, sizeof request - 1) &&
+			 client_receive(fd, &answer);
+		if (served)
+			answer_free(&answer);
 		close(fd);
+	} while (served);
 }
 
 /* What was begun is finished; what begins afterwards is refused. */
