@@ -20,9 +20,6 @@
 #define BATCH 64
 #define LATENCIES 100000
 
-void (*warm_hook)(int step);
-bool warm_hook_credulous;
-
 struct options {
 	const char *json, *peer;
 	bool quick;

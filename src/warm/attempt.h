@@ -27,10 +27,11 @@ static inline int
 attempt_begin(struct attempt *attempt, lend_warm_pool *pool, const char *id)
 {
 	attempt->pool = pool;
-	attempt->back_off = ROOT_BACK_OFF_LEAST;
+	attempt->lost = 0;
 	attempt->thread = stock_enter(&pool->stock);
 	if (!attempt->thread)
 		return -ENOMEM;
+	root_step_back(pool, attempt->thread);
 	if (id)
 		name_key(&attempt->key, id);
 	return 0;

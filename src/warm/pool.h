@@ -14,6 +14,8 @@ struct lend_warm_pool {
 	struct stock stock;
 	/* [ version | index of a value ]: see root.h */
 	_Alignas(FALSE_SHARING) _Atomic(uint64_t) root;
+	/* Beside it, as it is read with it: see "Progress" there. */
+	_Atomic(uint64_t) pleas;
 };
 
 #endif

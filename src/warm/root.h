@@ -45,7 +45,11 @@
  * the path of the trie that it copied, names that nothing leads to any more.
  *
  * Progress: lock-free.  A thread that is stopped anywhere holds its spare and
- * what it has just taken, which nobody else wants.
+ * what it has just taken, which nobody else wants.  No thread is sure to win a
+ * race, and one that keeps changing the pool has the value in its cache, so it
+ * wins nearly all of them.  Who has lost several in a row makes a plea, and
+ * every other thread then pauses before its next operation, once for each plea
+ * that it hears: long enough for a copy, and too short to be called a wait.
  *
  * The value holds at most 2 cap + 2 ids, so the cost of an operation is bounded
  * by cap, however many ids have fills in flight: those that left the list
@@ -87,8 +91,11 @@ enum warm_step {
 		os_cpu_relax(); \
 } while (0)
 #endif
-#define ROOT_BACK_OFF_LEAST 16
-#define ROOT_BACK_OFF_MOST 256
+#define ROOT_BACK_OFF_LEAST 16u
+/* So many lost races in a row, and then a plea. */
+#define ROOT_PATIENCE 3
+/* How long everyone else steps back for it: a copy of a value and more. */
+#define ROOT_STEP_BACK 128u
 
 #define ROOT_HEADER 3		/* words before the entries */
 #define ROOT_ENTRY 5		/* words of one */
@@ -98,7 +105,7 @@ struct attempt {
 	lend_warm_pool *pool;
 	struct stock_thread *thread;
 	uint64_t root;		/* the one that was read */
-	unsigned back_off;
+	unsigned lost;		/* races */
 	struct name_key key;	/* what the operation is about */
 };
 
@@ -249,12 +256,29 @@ root_install(struct attempt *attempt)
 	return true;
 }
 
+/* Before an operation: lets those go first who have asked for it. */
+static inline void
+root_step_back(lend_warm_pool *pool, struct stock_thread *thread)
+{
+	/* Relaxed, here and below: it only tells when to be slow. */
+	uint64_t pleas = load_relaxed(&pool->pleas);
+
+	if (likely(pleas == thread->pleas_heard))
+		return;
+	thread->pleas_heard = pleas;
+	ROOT_BACK_OFF(ROOT_STEP_BACK);
+}
+
 static inline void
 root_lost(struct attempt *attempt)
 {
-	ROOT_BACK_OFF(attempt->back_off);
-	if (attempt->back_off < ROOT_BACK_OFF_MOST)
-		attempt->back_off *= 2;
+	unsigned lost = ++attempt->lost % ROOT_PATIENCE;
+
+	if (lost)
+		ROOT_BACK_OFF(ROOT_BACK_OFF_LEAST << lost);
+	else	/* Its own is not for itself to hear. */
+		attempt->thread->pleas_heard =
+			fetch_add_relaxed(&attempt->pool->pleas, 1) + 1;
 }
 
 #endif

@@ -60,6 +60,7 @@ struct stock_thread {
 	bool transient;			/* given up at the operation's end */
 	uint32_t spare;			/* a buffer of values */
 	uint64_t copy_of;		/* the root whose value it has */
+	uint64_t pleas_heard;		/* stepped back for these */
 	uint32_t nodes;			/* at hand */
 	struct warm_node *at_hand;
 	struct stray_change change;

@@ -7,7 +7,6 @@
  */
 #include <lend/warm.h>
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,7 +15,6 @@
 #include <unistd.h>
 
 #include "support/linear.h"
-#include "support/random.h"
 #include "support/scale.h"
 #include "support/suite.h"
 #include "support/warm_crowd.h"
@@ -25,21 +23,6 @@
 #define OPERATIONS 10000000u
 #define ROUNDS 100000u
 #define THREADS 8
-
-void (*warm_hook)(int step);
-bool warm_hook_credulous;
-
-static _Thread_local uint64_t dice;
-
-static void
-step_aside(int step)
-{
-	(void)step;
-	if (dice == 0)
-		dice = (uint64_t)(uintptr_t)&dice;
-	if (random_below(&dice, 6) == 0)
-		sched_yield();
-}
 
 static void
 conserve(unsigned operations, unsigned cap, unsigned ids, uint64_t seed)
@@ -80,7 +63,7 @@ linearize(unsigned rounds, unsigned threads, unsigned operations,
 
 	ck_assert_int_eq(lend_warm_pool_create(&pool, cap), 0);
 	run.object = pool;
-	warm_hook = step_aside;
+	warm_hook = warm_hook_step_aside;
 	ck_assert_uint_eq(linear_run(&run), 0);
 	warm_hook = NULL;
 	printf("cap %u, %u ids: %u rounds of %u x %u operations\n", cap, ids,

@@ -13,13 +13,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "support/linear.h"
 #include "support/loans.h"
-#include "support/random.h"
 #include "support/scale.h"
 #include "support/suite.h"
 #include "support/warm_hook.h"
@@ -27,21 +25,6 @@
 #define ROUNDS 20000
 /* Of a mutant, until it is caught. */
 #define BATCH 1000
-
-void (*warm_hook)(int step);
-bool warm_hook_credulous;
-
-static _Thread_local uint64_t dice;
-
-static void
-step_aside(int step)
-{
-	(void)step;
-	if (dice == 0)
-		dice = (uint64_t)(uintptr_t)&dice;
-	if (random_below(&dice, 6) == 0)
-		sched_yield();
-}
 
 static void
 perform_on_pool(void *object, struct warm_op *op)
@@ -70,7 +53,7 @@ rounds_on_pool(unsigned threads, unsigned operations, unsigned cap,
 
 START_TEST(rounds_are_linearizable)
 {
-	warm_hook = step_aside;
+	warm_hook = warm_hook_step_aside;
 	ck_assert_uint_eq(rounds_on_pool(3, 6, 2, 3, scale(ROUNDS / 2), 1), 0);
 	ck_assert_uint_eq(rounds_on_pool(3, 6, 1, 4, scale(ROUNDS / 4), 2), 0);
 	ck_assert_uint_eq(rounds_on_pool(6, 3, 2, 3, scale(ROUNDS / 4), 3), 0);
@@ -83,7 +66,7 @@ START_TEST(mutant_that_never_looks_again_is_caught)
 {
 	unsigned bad = 0;
 
-	warm_hook = step_aside;
+	warm_hook = warm_hook_step_aside;
 	warm_hook_credulous = true;
 	for (uint64_t seed = 0; seed < 50 && bad == 0; seed++)
 		bad = rounds_on_pool(3, 6, 2, 3, BATCH, seed);
@@ -107,7 +90,7 @@ static void
 let_go(void)
 {
 	pthread_mutex_unlock(&flawed.lock);
-	step_aside(0);
+	warm_hook_step_aside(0);
 	pthread_mutex_lock(&flawed.lock);
 }
 

@@ -23,9 +23,6 @@
 #include "support/warm_model.h"
 #include "warm/root.h"
 
-void (*warm_hook)(int step);
-bool warm_hook_credulous;
-
 static lend_warm_pool *
 make(size_t cap)
 {
