@@ -156,6 +156,12 @@ struct kernel {
 
 	struct kernel_loops loops;	/* of reals */
 	struct kernel_loops complex_loops;
+	/*
+	 * c[i] = alpha * a[i] * b[i * sb] for i < n, reals; sb is 0 or 1.
+	 * `past`: as KERNEL_STREAM.
+	 */
+	void (*product)(size_t n, const void *a, const void *b, int64_t sb,
+			double alpha, void *c, bool past);
 
 	/* Products side by side. */
 

@@ -48,6 +48,7 @@ extern const struct kernel kernels_portable[KERNELS_PER_ISA];
 		.pack_narrow = pack_narrow_##real, \
 		.loops = KERNEL_LOOPS(real),	\
 		.complex_loops = KERNEL_LOOPS(complex_##real), \
+		.product = loop_product_##real,	\
 		.side_rows = side_rows_##real,	\
 		.side_cols = side_cols_##real,	\
 		.side = side_##real		\

@@ -7,6 +7,9 @@
  *   runs of rows, whose results stay in the accumulator tile
  *     runs of the sum
  *       the one of the two runs inside along which A lies closer
+ *
+ * Where nothing is summed and nothing has gaps, a run of rows is multiplied at
+ * once, and past the caches if it is much: then memory is all that it waits for.
  */
 #include <string.h>
 
@@ -117,6 +120,45 @@ store(const struct task *task, const struct seat *seat, size_t row,
 			     run_stride(task->plan->m, OPERAND_C));
 }
 
+/* Whether each element is a single product, and all lie without gaps. */
+static bool
+are_products(const struct task *task, const struct seat *seat)
+{
+	const struct lend_plan *plan = task->plan;
+	int64_t row_b = run_stride(plan->m, OPERAND_B);
+
+	return !plan->complex && !seat->partial && plan->k->total == 1 &&
+	       scalar_is(task->beta, 0) &&
+	       run_stride(plan->m, OPERAND_A) == 1 &&
+	       run_stride(plan->m, OPERAND_C) == 1 &&
+	       (row_b == 1 || row_b == 0);
+}
+
+/* C from A and B at once, without the tile. */
+static void
+run_products(const struct task *task, struct share m)
+{
+	const struct lend_plan *plan = task->plan;
+	int64_t bytes = (int64_t)plan->bytes;
+	bool past = task_streams(task);
+	struct cursor cursor;
+
+	cursor_start(&cursor, plan->m, m.begin);
+	while (m.begin < m.end) {
+		size_t rows = size_min(cursor_run(&cursor), m.end - m.begin);
+
+		plan->kernel->product(
+			rows, task->a + cursor.offset[OPERAND_A] * bytes,
+			task->b + cursor.offset[OPERAND_B] * bytes,
+			run_stride(plan->m, OPERAND_B), task->alpha.re,
+			task->c + cursor.offset[OPERAND_C] * bytes, past);
+		cursor_step(&cursor, rows);
+		m.begin += rows;
+	}
+	if (past)
+		kernel_fence();
+}
+
 void
 loops_run(const struct task *task, const struct seat *seat)
 {
@@ -126,6 +168,10 @@ loops_run(const struct task *task, const struct seat *seat)
 	int64_t bytes = (int64_t)plan->bytes;
 	struct cursor cursor;
 
+	if (are_products(task, seat)) {
+		run_products(task, m);
+		return;
+	}
 	cursor_start(&cursor, plan->m, m.begin);
 	while (m.begin < m.end) {
 		struct patch patch = {

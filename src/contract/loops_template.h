@@ -180,4 +180,51 @@ NAME(loop_store)(size_t n, const void *from, struct scalar alpha,
 					     al * acc[i];
 }
 
+/* `moves` and `past` are constants. */
+INLINE void
+NAME(loop_products)(size_t n, const REAL *a, const REAL *b, REAL alpha,
+		    REAL *c, bool moves, bool past)
+{
+	const size_t step = LINE_BYTES / sizeof(REAL);
+	size_t i = 0;
+
+	/* Whole lines: parts of one would go to memory each for itself. */
+	for (; past && i < n && (uintptr_t)(c + i) % LINE_BYTES; i++)
+		c[i] = alpha * (a[i] * b[moves ? i : 0]);
+	for (; i + step <= n; i += step)
+		UNROLL
+		for (size_t at = i; at < i + step; at += LANES) {
+			NAME(vec) x = *(const NAME(vec_c) *)(a + at);
+
+			if (moves)
+				x *= *(const NAME(vec_c) *)(b + at);
+			else
+				x *= b[0];
+#ifdef STREAM_VECTOR
+			if (past) {
+				STREAM_VECTOR(c + at, alpha * x);
+				continue;
+			}
+#endif
+			*(NAME(vec_c) *)(c + at) = alpha * x;
+		}
+	for (; i < n; i++)
+		c[i] = alpha * (a[i] * b[moves ? i : 0]);
+}
+
+static void
+NAME(loop_product)(size_t n, const void *x, const void *y, int64_t sb,
+		   double alpha, void *to, bool past)
+{
+	const REAL *a = x, *b = y;
+	REAL *c = to, al = (REAL)alpha;
+
+	if (sb && past)
+		NAME(loop_products)(n, a, b, al, c, true, true);
+	else if (sb)
+		NAME(loop_products)(n, a, b, al, c, true, false);
+	else
+		NAME(loop_products)(n, a, b, al, c, false, past);
+}
+
 #undef LOOP_SUMS

@@ -78,6 +78,9 @@ task_streams(const struct task *task)
 	double bytes = (double)plan->m->total * (double)plan->n->total *
 		       (double)plan->batch->total * (double)plan->bytes;
 
+	/* Loops read at least as much, and it passes through as well. */
+	if (plan->method == METHOD_LOOPS)
+		bytes *= 2;
 	return scalar_is(task->beta, 0) && bytes > (double)caches()->l3;
 }
 

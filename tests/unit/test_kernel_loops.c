@@ -135,9 +135,9 @@ check_same(const struct array *is, const struct array *expected,
 }
 
 static struct array
-array_copy(const struct array *from, size_t n, int64_t s)
+array_copy(const struct array *from, size_t n, int64_t s, int64_t around)
 {
-	struct array to = array_of(n, s, 1, 0, AROUND);
+	struct array to = array_of(n, s, 1, 0, around);
 
 	for (size_t i = 0; i < to.elements; i++)
 		put(to.memory, (int64_t)i, get(from->memory, (int64_t)i));
@@ -150,7 +150,7 @@ check_dot(size_t n, int64_t sa, int64_t sb)
 	struct array a = array_of(n, sa, 1, 0, 0);
 	struct array b = array_of(n, sb, 1, 0, 0);
 	struct array acc = array_of(1, 1, 1, 0, AROUND);
-	struct array expected = array_copy(&acc, 1, 1);
+	struct array expected = array_copy(&acc, 1, 1, AROUND);
 	number sum = get(acc.base, 0);
 
 	for (size_t i = 0; i < n; i++)
@@ -170,7 +170,7 @@ check_add(size_t n, int64_t sa, int64_t sb)
 	struct array a = array_of(n, sa, 1, 0, 0);
 	struct array b = array_of(n, sb, 1, 0, 0);
 	struct array acc = array_of(n, 1, 1, 0, AROUND);
-	struct array expected = array_copy(&acc, n, 1);
+	struct array expected = array_copy(&acc, n, 1, AROUND);
 
 	for (size_t i = 0; i < n; i++)
 		put(expected.base, (int64_t)i, get(acc.base, (int64_t)i) +
@@ -190,7 +190,7 @@ check_add4(size_t n, int64_t ta, int64_t sb, int64_t tb)
 	struct array a = array_of(n, 1, 4, ta, 0);
 	struct array b = array_of(n, sb, 4, tb, 0);
 	struct array acc = array_of(n, 1, 1, 0, AROUND);
-	struct array expected = array_copy(&acc, n, 1);
+	struct array expected = array_copy(&acc, n, 1, AROUND);
 
 	for (size_t i = 0; i < n; i++) {
 		number sum = get(acc.base, (int64_t)i);
@@ -212,7 +212,7 @@ check_store(size_t n, int64_t sc, struct scalar alpha, struct scalar beta)
 {
 	struct array acc = array_of(n, 1, 1, 0, 0);
 	struct array c = array_of(n, sc, 1, 0, AROUND);
-	struct array expected = array_copy(&c, n, sc);
+	struct array expected = array_copy(&c, n, sc, AROUND);
 	bool reads = !scalar_is(beta, 0);
 
 	for (size_t i = 0; i < n; i++) {
@@ -229,6 +229,30 @@ check_store(size_t n, int64_t sc, struct scalar alpha, struct scalar beta)
 	loops->store(n, acc.base, alpha, beta, c.base, sc);
 	check_same(&c, &expected, "store", n, sc, reads);
 	free(acc.memory);
+	free(c.memory);
+	free(expected.memory);
+}
+
+/* `around` moves C against the lines of memory, which ends with it. */
+static void
+check_product(size_t n, int64_t sb, int64_t around, double alpha, bool past)
+{
+	struct array a = array_of(n, 1, 1, 0, 0);
+	struct array b = array_of(n, sb, 1, 0, 0);
+	struct array c = array_of(n, 1, 1, 0, around);
+	struct array expected = array_copy(&c, n, 1, around);
+
+	for (size_t i = 0; i < n; i++) {
+		put(c.base, (int64_t)i, NAN);
+		put(expected.base, (int64_t)i, alpha * array_get(&a, i, 0) *
+					       array_get(&b, i, 0));
+	}
+	kernel->product(n, a.base, b.base, sb, alpha, c.base, past);
+	kernel_fence();
+	check_same(&c, &expected, past ? "product past" : "product", n, sb,
+		   around);
+	free(a.memory);
+	free(b.memory);
 	free(c.memory);
 	free(expected.memory);
 }
@@ -277,6 +301,18 @@ START_TEST(stores_scale)
 }
 END_TEST
 
+START_TEST(products_of_runs)
+{
+	tile_begin(_i);
+	parts = 1;
+	for (size_t n = 1; n <= MOST_N; n++)
+		for (int around = AROUND; around < AROUND + 16; around++)
+			for (int way = 0; way < 4; way++)
+				check_product(n, way % 2, around, 3 - way,
+					      way / 2);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -289,5 +325,6 @@ main(void)
 	tcase_add_loop_test(tcase, dots_and_sums, 0, 2 * count);
 	tcase_add_loop_test(tcase, four_at_once, 0, 2 * count);
 	tcase_add_loop_test(tcase, stores_scale, 0, 2 * count);
+	tcase_add_loop_test(tcase, products_of_runs, 0, count);
 	return suite_run(suite);
 }
