@@ -14,8 +14,13 @@
  * Each tensor keeps its best partner among the younger ones.  A step changes
  * no cost of a pair that stays: a label that such a pair has is kept if any
  * other tensor has it, and what had it of the two that go, the new one has, or
- * it was theirs alone.  So only those whose partner went look for another one,
- * and the new one offers itself to all its neighbours.
+ * it was theirs alone.  So only those whose partner went need another one, and
+ * the new one offers itself to all its neighbours.
+ *
+ * What the lost partner cost is a lower bound of what any other one does that
+ * was there.  So whoever lost it is stale, and looks for another one only when
+ * no pair is known to cost less than that bound: where a label stands in many
+ * operands, most of them never do.
  */
 #include <errno.h>
 #include <float.h>
@@ -36,7 +41,7 @@ struct node {
 	double cost;		/* of the pair with the partner */
 	uint32_t partner;	/* younger than this one, or NONE */
 	bool here;		/* in the working list */
-	bool stale;		/* the partner is to be found anew */
+	bool stale;		/* the partner is gone; no other costs less */
 };
 
 /* Who has a label: a list, of which some may be gone. */
@@ -141,7 +146,10 @@ terms_of(const struct search *search, const struct node *x,
 	return limited(terms);
 }
 
-/* Lets an older one of a pair know its partner. */
+/*
+ * Lets an older one of a pair know its partner.  For a stale one it has to cost
+ * less than the bound: of equal ones, those that were there are older.
+ */
 static void
 offer(struct search *search, uint32_t older, uint32_t younger)
 {
@@ -154,6 +162,7 @@ offer(struct search *search, uint32_t older, uint32_t younger)
 		return;
 	node->cost = cost;
 	node->partner = younger;
+	node->stale = false;
 }
 
 /* Drops those that are gone from a label's list. */
@@ -192,8 +201,7 @@ pair_up(struct search *search, uint32_t at, bool both)
 			search->mark[other] = search->visit;
 			if (other > at)
 				offer(search, at, other);
-			else if (both && other < at &&
-				 !search->node[other].stale)
+			else if (both && other < at)
 				offer(search, other, at);
 		}
 	}
@@ -279,8 +287,9 @@ add_operands(struct search *search)
 
 /* Steps. */
 
+/* Of equal costs and bounds the oldest; NONE: no two share a label. */
 static uint32_t
-best_pair(const struct search *search)
+least_cost(const struct search *search)
 {
 	uint32_t best = NONE;
 
@@ -291,6 +300,17 @@ best_pair(const struct search *search)
 		    (best == NONE || node->cost < search->node[best].cost))
 			best = i;
 	}
+	return best;
+}
+
+/* The older one of the best pair. */
+static uint32_t
+best_pair(struct search *search)
+{
+	uint32_t best;
+
+	while ((best = least_cost(search)) != NONE && search->node[best].stale)
+		pair_up(search, best, false);
 	return best;
 }
 
@@ -359,9 +379,6 @@ step(struct search *search, size_t s, uint32_t x, uint32_t y)
 		return false;
 	mark_stale(search, &node[x], x, y);
 	mark_stale(search, &node[y], x, y);
-	for (uint32_t i = 0; i < result; i++)
-		if (node[i].here && node[i].stale)
-			pair_up(search, i, false);
 	pair_up(search, result, true);
 	return true;
 }
