@@ -17,7 +17,7 @@
 enum {
 	OPT_LISTEN = 256, OPT_PORT, OPT_LIMIT, OPT_MAX_BODY, OPT_CONNECTIONS,
 	OPT_IO, OPT_WORKERS, OPT_THREADS, OPT_PLANS, OPT_TIMEOUT, OPT_GRACE,
-	OPT_MAX_FLOPS, OPT_WARM, OPT_WARM_BYTES
+	OPT_MAX_FLOPS, OPT_MAX_OPERANDS, OPT_WARM, OPT_WARM_BYTES
 };
 
 static const struct argp_option table[] = {
@@ -31,6 +31,8 @@ static const struct argp_option table[] = {
 	  "The largest request (default 256M)", 1 },
 	{ "max-flops", OPT_MAX_FLOPS, "N", 0,
 	  "The most operations of a request (default 1e12)", 1 },
+	{ "max-operands", OPT_MAX_OPERANDS, "N", 0,
+	  "The most operands of a request (default 64)", 1 },
 	{ "connections", OPT_CONNECTIONS, "N", 0,
 	  "Connections served at once (default 128)", 1 },
 	{ "plans", OPT_PLANS, "N", 0,
@@ -130,6 +132,9 @@ take(int key, char *text, struct argp_state *state)
 	case OPT_MAX_FLOPS:
 		o->max_flops = take_flops(state, text);
 		return 0;
+	case OPT_MAX_OPERANDS:
+		o->max_operands = take_size(state, text, 1, 1024);
+		return 0;
 	case OPT_CONNECTIONS:
 		o->connections = take_size(state, text, 1, 4096);
 		return 0;
@@ -184,7 +189,7 @@ options_parse(struct options *options, int argc, char **argv)
 		.workers = processors > 0 ? (size_t)processors : 1,
 		.threads = processors > 0 ? (size_t)processors : 1,
 		.plans = 64, .warm_bytes = 16 << 20, .timeout = 30,
-		.grace = 30, .max_flops = 1e12,
+		.grace = 30, .max_flops = 1e12, .max_operands = 64,
 	};
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, options);

@@ -21,6 +21,7 @@ struct options {
 	size_t timeout;		/* seconds that a client may be silent */
 	size_t grace;		/* seconds to finish at the end */
 	double max_flops;	/* of a request */
+	size_t max_operands;	/* of a request */
 };
 
 /* Ends the process on --help, and with status 2 on what it cannot use. */

@@ -152,6 +152,7 @@ end_part(struct request *request)
 static bool
 begin_part(struct request *request, const char *name)
 {
+	size_t most = request->server->options.max_operands;
 	struct part *part;
 	int error;
 
@@ -164,9 +165,6 @@ begin_part(struct request *request, const char *name)
 	if (request_find(request, name))
 		return request_refuse(request, 400, "field '%s' stands twice",
 				      name);
-	if (request->count == PARTS_MAX)
-		return request_refuse(request, 400, "more than %zu parts",
-				      PARTS_MAX);
 	error = bytes_grow(&request->parts, request->server->arena,
 			   sizeof *part);
 	if (error)
@@ -177,6 +175,11 @@ begin_part(struct request *request, const char *name)
 	memset(part, 0, sizeof *part);
 	strcpy(part->name, name);
 	part->text = is_text(name);
+	/* Of all other names there is one part at most. */
+	if (part_is_operand(part) && ++request->operands > most)
+		return request_refuse(request, 400, "array '%s': more than "
+				      "the %zu operands that are allowed",
+				      name, most);
 	return true;
 }
 
@@ -274,6 +277,7 @@ request_release(struct request *request)
 	for (size_t i = 0; i < request->count; i++)
 		bytes_release(&request_part(request, i)->body);
 	request->count = 0;
+	request->operands = 0;
 	bytes_release(&request->parts);
 	bytes_release(&request->result);
 }

@@ -27,7 +27,6 @@ struct server;
 
 #define PART_NAME_MAX ((size_t)32)
 #define PART_TEXT_MAX ((size_t)65536)
-#define PARTS_MAX ((size_t)1024)
 
 struct part {
 	char name[PART_NAME_MAX];	/* as the client calls it */
@@ -64,6 +63,7 @@ struct request {
 
 	struct bytes parts;	/* of struct part */
 	size_t count;
+	size_t operands;	/* of them */
 	/* The answer, if it is 200. */
 	unsigned char head[NPY_FORMAT_MAX];
 	size_t head_size;

@@ -282,6 +282,7 @@ static const struct {
 	{ { "--limit=-1", NULL }, 2, "'-1' is not a number" },
 	{ { "--workers=0", NULL }, 2, "'0' is not a number" },
 	{ { "--max-flops=0", NULL }, 2, "'0' is not a number" },
+	{ { "--max-operands=0", NULL }, 2, "'0' is not a number" },
 	{ { "--nonsense", NULL }, 2, "nonsense" },
 	{ { "--listen=nowhere", NULL }, 1, "address 'nowhere'" },
 	{ { "--help", NULL }, 0, "" },

@@ -283,6 +283,71 @@ START_TEST(refuses_long_work)
 }
 END_TEST
 
+/* 3 a,a,..-> + 1, of n operands of two ones. */
+static void
+many_operands(struct text *request, size_t n)
+{
+	const double one = 1, ones[] = { 1, 1 };
+	const size_t extent = 2;
+	struct text form = { 0 }, einsum = { 0 };
+	char name[32];
+
+	for (size_t i = 0; i < n; i++)
+		text_print(&einsum, i ? ",a" : "a");
+	text_print(&einsum, "->");
+	form_string(&form, "alpha", "3");
+	form_array(&form, "accumulate", 0, NULL, &one);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(name, sizeof name, "x%zu", i);
+		form_array(&form, name, 1, &extent, ones);
+	}
+	form_string(&form, "einsum", einsum.bytes);
+	form_end(&form);
+	post(request, &form);
+	text_free(&einsum);
+	text_free(&form);
+}
+
+static const struct {
+	const char *arguments[2];
+	size_t most;
+} operands[] = {
+	{ { NULL }, 64 },
+	{ { "--max-operands=3", NULL }, 3 },
+};
+
+/* The other fields count for nothing. */
+START_TEST(refuses_many_operands)
+{
+	struct text request = { 0 };
+	struct answer answer;
+	char says[64];
+	int fd;
+
+	service_start(&service, operands[_i].arguments);
+	fd = client_connect(service.port);
+	for (int beyond = 1; beyond >= 0; beyond--) {
+		many_operands(&request, operands[_i].most + (size_t)beyond);
+		client_ask(fd, &request, &answer);
+		text_free(&request);
+		if (beyond) {
+			ck_assert_uint_eq(answer.status, 400);
+			snprintf(says, sizeof says, "array 'x%zu': more than "
+				 "the %zu operands", operands[_i].most,
+				 operands[_i].most);
+			ck_assert_ptr_nonnull(strstr(answer.body.bytes, says));
+		} else {
+			/* 3 (1 + 1) + 1. */
+			ck_assert_double_eq(*answer_array(&answer, 0, NULL),
+					    7);
+		}
+		answer_free(&answer);
+	}
+	close(fd);
+	service_end(&service);
+}
+END_TEST
+
 /* Two are kept: of three, the one goes that was asked for least recently. */
 START_TEST(keeps_some_plans)
 {
@@ -318,6 +383,8 @@ main(void)
 	tcase_add_test(tcase, answers_before_the_body);
 	tcase_add_test(tcase, refuses_many_connections);
 	tcase_add_test(tcase, refuses_long_work);
+	tcase_add_loop_test(tcase, refuses_many_operands, 0,
+			    sizeof operands / sizeof operands[0]);
 	tcase_add_test(tcase, keeps_some_plans);
 	return suite_run(suite);
 }
