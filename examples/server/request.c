@@ -11,6 +11,16 @@
 /* More than comes in at once: it may have been counted and not been taken. */
 #define IN_HAND ((size_t)1 << 20)
 
+/*
+ * An array of known length is lent its length / AHEAD^k, for the largest k that
+ * holds what has come in: who falls silent holds less than AHEAD times what it
+ * has sent.  Growing copies a third of the array in all, and has a quarter of
+ * it out beside the whole.  With 2 it would be a whole one and a half.
+ */
+#define AHEAD ((size_t)4)
+/* Whoever has sent less counts as having sent this. */
+#define AT_FIRST ((size_t)16384)
+
 /* ------------------------------------------------------------------------
  * Refusals
  * ------------------------------------------------------------------------ */
@@ -189,8 +199,7 @@ begin_part(struct request *request, const char *name)
 
 /*
  * How much the whole part takes, if its header says so and no more than what
- * the client still sends; else 0.  A client that announces nothing is lent
- * nothing in advance.
+ * the client still sends; else 0: its buffer grows by what comes in.
  */
 static size_t
 foresee(const struct request *request, const struct part *part)
@@ -205,24 +214,58 @@ foresee(const struct request *request, const struct part *part)
 		? total : 0;
 }
 
+/* The bytes lent for `sent` bytes of an array of `total`. */
+static size_t
+share(size_t total, size_t sent)
+{
+	size_t least = sent > AT_FIRST ? sent : AT_FIRST;
+
+	while (total / AHEAD >= least)
+		total /= AHEAD;
+	return total;
+}
+
+/* Whether there would be room for it, and what it grows from, if alone. */
 static bool
-append(struct request *request, struct part *part, const char *data,
-       size_t size)
+fits_alone(const lend_arena *arena, size_t total)
+{
+	struct lend_stats stats;
+
+	return lend_arena_stats(arena, &stats) || stats.limit_bytes == 0 ||
+	       total + total / AHEAD <= stats.limit_bytes;
+}
+
+/* Sees to room for `size` bytes more, and some ahead. */
+static bool
+make_room(struct request *request, struct part *part, size_t size)
 {
 	lend_arena *arena = request->server->arena;
 	struct bytes *body = &part->body;
-	size_t total = 0;
+	size_t need = body->size + size, total = foresee(request, part);
 	int error = 0;
 
-	if (size > body->capacity - body->size)
-		total = foresee(request, part);
+	if (total && !fits_alone(arena, total))
+		return refuse_part(request, part, -EDQUOT,
+				   total + total / AHEAD);
 	if (total)
-		error = bytes_reserve(body, arena, total);
+		error = bytes_reserve(body, arena, share(total, need));
 	if (!error)
 		error = bytes_grow(body, arena, size);
 	if (error)
 		return refuse_part(request, part, error,
-				   total ? total : body->size + size);
+				   total ? total : need);
+	return true;
+}
+
+static bool
+append(struct request *request, struct part *part, const char *data,
+       size_t size)
+{
+	struct bytes *body = &part->body;
+
+	if (size > body->capacity - body->size &&
+	    !make_room(request, part, size))
+		return false;
 	memcpy(body->start + body->size, data, size);
 	body->size += size;
 	return true;

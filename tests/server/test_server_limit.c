@@ -46,6 +46,16 @@ must_sum(int fd, size_t n)
 	text_free(&request);
 }
 
+/* On a connection of its own. */
+static void
+must_sum_once(size_t n)
+{
+	int fd = client_connect(service.port);
+
+	must_sum(fd, n);
+	close(fd);
+}
+
 /* 503 with when to come again, and amounts that are consistent. */
 static void
 check_over_limit(const struct answer *answer, size_t least, size_t limit)
@@ -132,6 +142,96 @@ START_TEST(refuses_beside_others)
 	text_free(&request);
 	close(first);
 	close(second);
+	service_end(&service);
+}
+END_TEST
+
+static size_t
+at_least(size_t size, size_t least)
+{
+	return size > least ? size : least;
+}
+
+/*
+ * Who falls silent holds no more than its share of what it has sent: others
+ * are served beside it, and in the end it is as well.
+ */
+START_TEST(silent_clients_hold_little)
+{
+	static const char *const arguments[] = { "--limit=8M", NULL };
+	static const size_t stops[] = {
+		2000, 15000, 60000, 300000, 900000, 3000000
+	};
+	/* With its header a little less than a size of buffers. */
+	const size_t n = (5 * MIB - 4096) / 8, page = 4096;
+	struct text request = { 0 };
+	struct answer answer;
+	size_t sent = 0;
+	int fd;
+
+	service_start(&service, arguments);
+	fd = client_connect(service.port);
+	sum_of_ones(&request, n);
+	for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
+		size_t stop = stops[i];
+
+		ck_assert(client_send(fd, request.bytes + sent, stop - sent));
+		sent = stop;
+		/* Some of it may still be with the parser. */
+		client_await(service.port, "lend_arena_leased_bytes",
+			     (double)(at_least(stop, 17 * page) - 16 * page),
+			     8 * (double)MIB);
+		ck_assert_double_le(client_metric(service.port,
+						  "lend_arena_leased_bytes"),
+				    (double)(5 * at_least(stop, 4 * page) +
+					     4 * page));
+		if (stop > 300000)
+			continue;
+		must_sum_once(n);
+		/* This one, and the one that asks. */
+		client_await(service.port, "lend_server_requests_in_flight",
+			     2, 2);
+	}
+	ck_assert(client_send(fd, request.bytes + sent, request.size - sent));
+	ck_assert(client_receive(fd, &answer));
+	ck_assert_double_eq(*answer_array(&answer, 0, NULL), (double)n);
+	answer_free(&answer);
+	text_free(&request);
+	close(fd);
+	service_end(&service);
+}
+END_TEST
+
+/*
+ * What can never fit, or not beside what it grows from, is told so by its
+ * header: nothing is held while the rest comes in.
+ */
+START_TEST(refuses_what_never_fits)
+{
+	static const char *const arguments[] = { "--limit=8M", NULL };
+	static const size_t sizes[] = { 7 * MIB, 9 * MIB };
+	const size_t size = sizes[_i], begin = 100000;
+	struct text request = { 0 };
+	struct answer answer;
+	double before;
+	int fd;
+
+	service_start(&service, arguments);
+	before = client_metric(service.port, "lend_arena_retained_bytes");
+	fd = client_connect(service.port);
+	sum_of_ones(&request, size / 8);
+	ck_assert(client_send(fd, request.bytes, begin));
+	client_await(service.port, "lend_arena_retained_bytes", before + 1,
+		     8 * (double)MIB);
+	client_await(service.port, "lend_arena_leased_bytes", 0, 0);
+	ck_assert(client_send(fd, request.bytes + begin,
+			      request.size - begin));
+	ck_assert(client_receive(fd, &answer));
+	check_over_limit(&answer, size + size / 4, 8 * MIB);
+	answer_free(&answer);
+	must_sum(fd, 5 * MIB / 8);
+	text_free(&request);
+	close(fd);
 	service_end(&service);
 }
 END_TEST
@@ -348,6 +448,16 @@ START_TEST(refuses_many_operands)
 }
 END_TEST
 
+START_TEST(serves_without_a_limit)
+{
+	static const char *const arguments[] = { "--limit=0", NULL };
+
+	service_start(&service, arguments);
+	must_sum_once(5 * MIB / 8);
+	service_end(&service);
+}
+END_TEST
+
 /* Two are kept: of three, the one goes that was asked for least recently. */
 START_TEST(keeps_some_plans)
 {
@@ -378,6 +488,8 @@ main(void)
 		return 77;
 	tcase_add_test(tcase, refuses_large_results);
 	tcase_add_test(tcase, refuses_beside_others);
+	tcase_add_test(tcase, silent_clients_hold_little);
+	tcase_add_loop_test(tcase, refuses_what_never_fits, 0, 2);
 	tcase_add_loop_test(tcase, refuses_large_bodies, 0, 2);
 	tcase_add_test(tcase, closes_endless_bodies);
 	tcase_add_test(tcase, answers_before_the_body);
@@ -385,6 +497,7 @@ main(void)
 	tcase_add_test(tcase, refuses_long_work);
 	tcase_add_loop_test(tcase, refuses_many_operands, 0,
 			    sizeof operands / sizeof operands[0]);
+	tcase_add_test(tcase, serves_without_a_limit);
 	tcase_add_test(tcase, keeps_some_plans);
 	return suite_run(suite);
 }
