@@ -155,6 +155,20 @@ take_part(void *cls, enum MHD_ValueKind kind, const char *key,
 		? MHD_YES : MHD_NO;
 }
 
+/*
+ * Whether it trickles: libmicrohttpd's timeout begins anew with each byte.  As
+ * long as it may be silent it may also be slow.
+ */
+static bool
+too_slow(const struct request *request)
+{
+	const struct options *options = &request->server->options;
+	double late = metrics_now() - request->began -
+		      (double)options->timeout;
+
+	return (double)request->received < late * (double)options->min_rate;
+}
+
 /* False: enough of it; the connection is to be closed. */
 static bool
 read_body(struct request *request, const char *data, size_t size)
@@ -162,7 +176,7 @@ read_body(struct request *request, const char *data, size_t size)
 	size_t most = request->server->options.max_body;
 
 	request->received += size;
-	if (request->received / 2 > most)
+	if (request->received / 2 > most || too_slow(request))
 		return false;
 	if (request->status)
 		return true;

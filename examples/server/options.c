@@ -16,8 +16,8 @@
 
 enum {
 	OPT_LISTEN = 256, OPT_PORT, OPT_LIMIT, OPT_MAX_BODY, OPT_CONNECTIONS,
-	OPT_IO, OPT_WORKERS, OPT_THREADS, OPT_PLANS, OPT_TIMEOUT, OPT_GRACE,
-	OPT_MAX_FLOPS, OPT_MAX_OPERANDS, OPT_WARM, OPT_WARM_BYTES
+	OPT_IO, OPT_WORKERS, OPT_THREADS, OPT_PLANS, OPT_TIMEOUT, OPT_MIN_RATE,
+	OPT_GRACE, OPT_MAX_FLOPS, OPT_MAX_OPERANDS, OPT_WARM, OPT_WARM_BYTES
 };
 
 static const struct argp_option table[] = {
@@ -50,6 +50,9 @@ static const struct argp_option table[] = {
 	  "Threads that they share (default: the processors)", 2 },
 	{ "timeout", OPT_TIMEOUT, "SECONDS", 0,
 	  "How long a client may be silent (default 30)", 3 },
+	{ "min-rate", OPT_MIN_RATE, "BYTES", 0,
+	  "The least that it sends of a body in each second after that time, "
+	  "on average (default 1K); 0: any", 3 },
 	{ "grace", OPT_GRACE, "SECONDS", 0,
 	  "How long the end waits for requests (default 30)", 3 },
 	{ 0 },
@@ -162,6 +165,9 @@ take(int key, char *text, struct argp_state *state)
 	case OPT_TIMEOUT:
 		o->timeout = take_size(state, text, 1, 86400);
 		return 0;
+	case OPT_MIN_RATE:
+		o->min_rate = take_size(state, text, 0, any);
+		return 0;
 	case OPT_GRACE:
 		o->grace = take_size(state, text, 0, 86400);
 		return 0;
@@ -189,7 +195,8 @@ options_parse(struct options *options, int argc, char **argv)
 		.workers = processors > 0 ? (size_t)processors : 1,
 		.threads = processors > 0 ? (size_t)processors : 1,
 		.plans = 64, .warm_bytes = 16 << 20, .timeout = 30,
-		.grace = 30, .max_flops = 1e12, .max_operands = 64,
+		.min_rate = 1 << 10, .grace = 30, .max_flops = 1e12,
+		.max_operands = 64,
 	};
 	argp_err_exit_status = STATUS_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, options);

@@ -19,6 +19,7 @@ struct options {
 	size_t warm;		/* of them, with a prepared workspace; or 0 */
 	size_t warm_bytes;	/* of each such workspace, at most */
 	size_t timeout;		/* seconds that a client may be silent */
+	size_t min_rate;	/* bytes per second that it sends of a body */
 	size_t grace;		/* seconds to finish at the end */
 	double max_flops;	/* of a request */
 	size_t max_operands;	/* of a request */

@@ -289,6 +289,43 @@ START_TEST(closes_endless_bodies)
 }
 END_TEST
 
+/* Nor is one of which hardly anything comes, however often. */
+START_TEST(closes_slow_bodies)
+{
+	static const char *const arguments[] = {
+		"--timeout=1", "--min-rate=1T", NULL
+	};
+	struct text request = { 0 };
+	const size_t n = 4 * MIB;
+	size_t at = 1000;
+	int fd;
+
+	service_start(&service, arguments);
+	fd = client_connect(service.port);
+	sum_of_ones(&request, n);
+	ck_assert(client_send(fd, request.bytes, at));
+	while (at < request.size && client_send(fd, request.bytes + at, 1))
+		at++;
+	ck_assert_uint_lt(at, request.size);
+	client_await(service.port, "lend_arena_leased_bytes", 0, 0);
+	must_sum_once(1000);
+	text_free(&request);
+	close(fd);
+	service_end(&service);
+}
+END_TEST
+
+/* As long as they might be silent. */
+START_TEST(slow_bodies_have_time)
+{
+	static const char *const arguments[] = { "--min-rate=1T", NULL };
+
+	service_start(&service, arguments);
+	must_sum_once(MIB);
+	service_end(&service);
+}
+END_TEST
+
 /* Who asks before it sends is told before it sends. */
 START_TEST(answers_before_the_body)
 {
@@ -492,6 +529,8 @@ main(void)
 	tcase_add_loop_test(tcase, refuses_what_never_fits, 0, 2);
 	tcase_add_loop_test(tcase, refuses_large_bodies, 0, 2);
 	tcase_add_test(tcase, closes_endless_bodies);
+	tcase_add_test(tcase, closes_slow_bodies);
+	tcase_add_test(tcase, slow_bodies_have_time);
 	tcase_add_test(tcase, answers_before_the_body);
 	tcase_add_test(tcase, refuses_many_connections);
 	tcase_add_test(tcase, refuses_long_work);
