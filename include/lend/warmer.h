@@ -80,9 +80,10 @@ lend_warmer_create(lend_warmer **warmer,
  * Ends the warmer: nothing new is begun, ready slots are torn down, prepares
  * under way are waited for, up to `patience_ms`, and torn down.  Null is
  * accepted.  No other call on it may be in progress or follow, but this one
- * again.
+ * again.  Once every prepare has come back it succeeds; it waits for slots that
+ * are being torn down, however long that takes.
  * Errors: -EBUSY (a prepare has not come back in time: call again; all else
- * has been done, no fill is in flight any more).
+ * has been done, no slot is ready and no fill in flight any more).
  */
 LEND_API LEND_CHECKED int
 lend_warmer_destroy(lend_warmer *warmer, uint64_t patience_ms);

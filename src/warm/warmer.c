@@ -91,22 +91,24 @@ abandon_pending(lend_warmer *warmer)
 }
 
 /*
- * Waits until every hand has ended or prepares, and those that prepare until
- * `until`.  The lock is held.
+ * Waits until every hand has ended, at `until` gives up the fills of those
+ * that prepare, and waits for the others.  Whether all have ended; else the
+ * rest are in prepare(), and late.  The lock is held, and let go in between.
  */
-static void
+static bool
 await_hands(lend_warmer *warmer, uint64_t until)
 {
 	struct timespec moment = warmer_moment(until);
 
-	while (warmer->gone + warmer->on_time + warmer->late < warmer->hands ||
-	       (warmer->gone < warmer->hands && os_now() < until))
-		/* Others than those that prepare will not be long. */
+	while (warmer->gone < warmer->hands)
 		if (pthread_cond_timedwait(&warmer->quiet, &warmer->lock,
 					   &moment) == ETIMEDOUT)
 			break;
-	while (warmer->gone + warmer->on_time + warmer->late < warmer->hands)
+	warmer_give_up(warmer, UINT64_MAX);
+	/* No hand begins to prepare any more. */
+	while (warmer->gone + warmer->away < warmer->hands)
 		pthread_cond_wait(&warmer->quiet, &warmer->lock);
+	return warmer->gone == warmer->hands;
 }
 
 static void
@@ -147,9 +149,7 @@ lend_warmer_destroy(lend_warmer *warmer, uint64_t patience_ms)
 		pthread_join(warmer->keeper, NULL);
 	warmer->keeper_started = false;
 	pthread_mutex_lock(&warmer->lock);
-	await_hands(warmer, until);
-	warmer_give_up(warmer, UINT64_MAX);
-	gone = warmer->gone == warmer->hands;
+	gone = await_hands(warmer, until);
 	abandon_pending(warmer);
 	pthread_mutex_unlock(&warmer->lock);
 	while (lend_warm_pool_drain_all(warmer->pool, warmer_tear_down, warmer))

@@ -8,10 +8,21 @@
  * first.  Who has it offers or abandons it, without the lock.  (The end of the
  * warmer is a keeper, too.)
  *
- *	hand   idle --> preparing ------------------------> idle   ends the fill
- *	                    | deadline
- *	                    v
- *	                  late --- prepare() comes back --> idle   tears down
+ *	          +-----------------------------------------------+
+ *	          v                comes back                     |
+ *	hand    idle --> preparing ----------> bringing in -------+
+ *	         ^ |         | deadline, end     ends the fill    |
+ *	         | v         v     comes back                     |
+ *	       planning    late -------------> tearing down ------+
+ *
+ *	away	= preparing + late, those in the caller's prepare()
+ *	on_time	= preparing + bringing in
+ *	late	= late + tearing down
+ *
+ * The end has every hand go that is or comes to be idle.  It waits for those
+ * that are not away, as long as they take, and for those that are as long as
+ * the caller has patience; then it makes them late.  Once
+ * gone + away == hands, those that are left will tear down, and nothing else.
  *
  * The lock is held for short: never while a callback runs, a thread is
  * started, or the pool is called.  So no lock is ever waited for in a claim.
@@ -54,7 +65,7 @@ struct lend_warmer {
 	struct task_policy policy;
 	size_t hands;			/* started; stored under both locks */
 	size_t gone;			/* of them, that have ended */
-	size_t on_time, late;		/* preparing */
+	size_t away, on_time, late;	/* see above */
 	bool ending;
 	uint64_t prepared, failed, given_up, held_off;
 	struct hand hand[HANDS_MAX];

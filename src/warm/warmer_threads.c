@@ -145,12 +145,14 @@ prepare(struct hand *hand, struct task *task)
 	hand->task = task;
 	hand->deadline = limit ? os_now() + limit * MS : UINT64_MAX;
 	hand->preparing = true;
+	warmer->away++;
 	warmer->on_time++;
 	pthread_cond_signal(&warmer->time);
 	pthread_mutex_unlock(&warmer->lock);
 	error = warmer->options.prepare(task->id, &slot, warmer->options.ctx);
 	pthread_mutex_lock(&warmer->lock);
 	hand->preparing = false;
+	warmer->away--;
 	if (hand->late) {
 		end_late(hand, slot, error);
 		warmer->late--;
