@@ -80,10 +80,13 @@ lend_warmer_create(lend_warmer **warmer,
  * Ends the warmer: nothing new is begun, ready slots are torn down, prepares
  * under way are waited for, up to `patience_ms`, and torn down.  Null is
  * accepted.  No other call on it may be in progress or follow, but this one
- * again.  Once every prepare has come back it succeeds; it waits for slots that
- * are being torn down, however long that takes.
+ * again.  Once every prepare has come back it succeeds, and needs no memory
+ * for that; it waits for slots that are being torn down, however long that
+ * takes.
  * Errors: -EBUSY (a prepare has not come back in time: call again; all else
- * has been done, no slot is ready and no fill in flight any more).
+ * has been done, no slot is ready and no fill in flight any more), -ENOMEM
+ * (the same, but slots may be ready or fills in flight, for want of memory to
+ * take them out of the pool).
  */
 LEND_API LEND_CHECKED int
 lend_warmer_destroy(lend_warmer *warmer, uint64_t patience_ms);

@@ -172,23 +172,47 @@ lend_warm_pool_create(lend_warm_pool **made, size_t cap)
 	return 0;
 }
 
-/* The caller is alone. */
+/* What the caller, who is alone, finds: the ids on the list, and each. */
+
+static const _Atomic(uint64_t) *
+alone_words(const lend_warm_pool *pool)
+{
+	/* Relaxed: alone. */
+	return stock_words(&pool->stock,
+			   root_index(load_relaxed(&pool->root)));
+}
+
+static uint32_t
+alone_listed(const lend_warm_pool *pool)
+{
+	/* Relaxed: alone. */
+	return (uint32_t)load_relaxed(&alone_words(pool)[0]);
+}
+
+static struct policy_entry
+alone_entry(const lend_warm_pool *pool, uint32_t at)
+{
+	struct policy_entry entry;
+
+	root_read_entry(&entry, alone_words(pool) + ROOT_HEADER +
+				at * ROOT_ENTRY);
+	return entry;
+}
+
 static bool
 has_ready_slots(const lend_warm_pool *pool)
 {
-	/* Relaxed: alone. */
-	const _Atomic(uint64_t) *word = stock_words(
-		&pool->stock, root_index(load_relaxed(&pool->root)));
-	uint32_t listed = (uint32_t)load_relaxed(&word[0]);
-
-	for (uint32_t i = 0; i < listed; i++) {
-		struct policy_entry entry;
-
-		root_read_entry(&entry, word + ROOT_HEADER + i * ROOT_ENTRY);
-		if (entry.ready)
+	for (uint32_t i = 0; i < alone_listed(pool); i++)
+		if (alone_entry(pool, i).ready)
 			return true;
-	}
 	return false;
+}
+
+static void
+free_pool(lend_warm_pool *pool)
+{
+	stock_fini(&pool->stock);
+	pages_free(pool, sizeof(*pool));
 }
 
 int
@@ -198,7 +222,17 @@ lend_warm_pool_destroy(lend_warm_pool *pool)
 		return 0;
 	if (has_ready_slots(pool))
 		return -EBUSY;
-	stock_fini(&pool->stock);
-	pages_free(pool, sizeof(*pool));
+	free_pool(pool);
 	return 0;
+}
+
+void
+warm_pool_end(lend_warm_pool *pool, lend_warm_slot_fn *drained, void *ctx)
+{
+	struct warm_node *list = NULL;
+
+	for (uint32_t i = alone_listed(pool); i-- > 0;)
+		list = pile_reversed(alone_entry(pool, i).top, list);
+	pile_hand_back(pool, list, drained, ctx);
+	free_pool(pool);
 }

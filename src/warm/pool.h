@@ -18,4 +18,11 @@ struct lend_warm_pool {
 	_Atomic(uint64_t) pleas;
 };
 
+/*
+ * Hands the ready slots back, those of an id earliest first, and frees the
+ * pool, with what fills are in flight.  Needs no memory; the caller is alone,
+ * and `drained` leaves the pool alone.
+ */
+void warm_pool_end(lend_warm_pool *pool, lend_warm_slot_fn *drained, void *ctx);
+
 #endif

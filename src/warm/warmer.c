@@ -5,10 +5,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/assert.h"
 #include "base/os.h"
 #include "mem/backend.h"
 #include "mem/init.h"
+#include "warm/pool.h"
 
 #define MS UINT64_C(1000000)
 
@@ -76,20 +76,6 @@ lend_warmer_create(lend_warmer **made,
 
 /* The end. */
 
-/* Fills that nobody has taken, and will not.  The lock is held. */
-static void
-abandon_pending(lend_warmer *warmer)
-{
-	struct task *task;
-
-	/* No hand takes or adds any more, so the list stays as it is. */
-	TAILQ_FOREACH(task, &warmer->tasks, link) {
-		warmer_abandon(warmer, task->id, task->pending);
-		task->pending = 0;
-		task->wanted = false;
-	}
-}
-
 /*
  * Waits until every hand has ended, at `until` gives up the fills of those
  * that prepare, and waits for the others.  Whether all have ended; else the
@@ -111,16 +97,49 @@ await_hands(lend_warmer *warmer, uint64_t until)
 	return warmer->gone == warmer->hands;
 }
 
+/*
+ * Fills that nobody has taken, and will not.  The lock is held, and let go in
+ * between.  Errors: -ENOMEM (some are still pending).
+ */
+static int
+abandon_pending(lend_warmer *warmer)
+{
+	struct task *task;
+	int error = 0;
+
+	/* Nobody adds or takes any more, so the list stays as it is. */
+	TAILQ_FOREACH(task, &warmer->tasks, link) {
+		warmer_abandon(warmer, task, 0);
+		if (task->pending > 0)
+			error = -ENOMEM;
+	}
+	return error;
+}
+
+/*
+ * Leaves the pool empty, while a hand that is late may still use the warmer.
+ * Errors: -ENOMEM.
+ */
+static int
+empty_pool(lend_warmer *warmer)
+{
+	int error, drained;
+
+	pthread_mutex_lock(&warmer->lock);
+	error = abandon_pending(warmer);
+	pthread_mutex_unlock(&warmer->lock);
+	drained = lend_warm_pool_drain_all(warmer->pool, warmer_tear_down,
+					   warmer);
+	return error ? error : drained;
+}
+
+/* All hands have ended; fills that are pending end with the pool. */
 static void
 free_warmer(lend_warmer *warmer)
 {
-	int error;
-
 	for (size_t i = 0; i < warmer->hands; i++)
 		pthread_join(warmer->hand[i].thread, NULL);
-	error = lend_warm_pool_destroy(warmer->pool);
-	/* It was drained, and nobody can offer any more. */
-	lend_check(error == 0);
+	warm_pool_end(warmer->pool, warmer_tear_down, warmer);
 	task_clear(&warmer->tasks);
 	pthread_cond_destroy(&warmer->work);
 	pthread_cond_destroy(&warmer->time);
@@ -136,6 +155,7 @@ lend_warmer_destroy(lend_warmer *warmer, uint64_t patience_ms)
 	uint64_t until = os_now() + (patience_ms < UINT32_MAX ?
 				     patience_ms : UINT32_MAX) * MS;
 	bool gone;
+	int error;
 
 	if (!warmer)
 		return 0;
@@ -150,12 +170,11 @@ lend_warmer_destroy(lend_warmer *warmer, uint64_t patience_ms)
 	warmer->keeper_started = false;
 	pthread_mutex_lock(&warmer->lock);
 	gone = await_hands(warmer, until);
-	abandon_pending(warmer);
 	pthread_mutex_unlock(&warmer->lock);
-	while (lend_warm_pool_drain_all(warmer->pool, warmer_tear_down, warmer))
-		os_yield();
-	if (!gone)
-		return -EBUSY;
+	if (!gone) {
+		error = empty_pool(warmer);
+		return error ? error : -EBUSY;
+	}
 	free_warmer(warmer);
 	return 0;
 }

@@ -27,6 +27,10 @@
  * The lock is held for short: never while a callback runs, a thread is
  * started, or the pool is called.  So no lock is ever waited for in a claim.
  *
+ * Fills cannot always be abandoned without memory.  Hands and keeper wait for
+ * it, until the warmer ends: then they leave the fill to who ends it, as one
+ * that is pending.
+ *
  * A task that somebody works on has `users`, and stays.
  */
 #ifndef LEND_WARM_WARMER_H
@@ -77,8 +81,12 @@ int warmer_start(lend_warmer *warmer);
 /* lend_warm_slot_fn: tears the slot down.  `ctx` is the warmer. */
 void warmer_tear_down(void *slot, void *ctx);
 
-/* One fill of the id ends without a slot, whatever memory there is. */
-void warmer_abandon(lend_warmer *warmer, const char *id, size_t fills);
+/*
+ * Those fills of the task end without a slot that are pending, and so many
+ * more that hands have taken.  What there is no memory for is waited for, or,
+ * if the warmer is ending, pending.  The lock is held, and let go in between.
+ */
+void warmer_abandon(lend_warmer *warmer, struct task *task, size_t taken);
 
 /*
  * Gives up the fills of hands that prepare beyond `now`.  The lock is held,

@@ -20,12 +20,29 @@ warmer_tear_down(void *slot, void *ctx)
 	fetch_add_relaxed(&warmer->destroyed, 1);
 }
 
-void
-warmer_abandon(lend_warmer *warmer, const char *id, size_t fills)
+/* As many as there is memory for; how many are left. */
+static size_t
+try_abandon(lend_warm_pool *pool, const char *id, size_t fills)
 {
-	for (size_t i = 0; i < fills; i++)
-		while (lend_warm_pool_abandon_fill(warmer->pool, id))
+	while (fills > 0 && lend_warm_pool_abandon_fill(pool, id) == 0)
+		fills--;
+	return fills;
+}
+
+void
+warmer_abandon(lend_warmer *warmer, struct task *task, size_t taken)
+{
+	size_t fills = task->pending + taken;
+
+	task->pending = 0;
+	do {
+		pthread_mutex_unlock(&warmer->lock);
+		fills = try_abandon(warmer->pool, task->id, fills);
+		if (fills > 0)
 			os_yield();
+		pthread_mutex_lock(&warmer->lock);
+	} while (fills > 0 && !warmer->ending);
+	task->pending += fills;
 }
 
 struct timespec
@@ -79,33 +96,31 @@ begin(lend_warmer *warmer, struct task *task)
 	pthread_cond_broadcast(&warmer->work);
 }
 
-/* Brings in what prepare() made; the lock is not held. */
+/*
+ * Brings in what prepare() made; the lock is not held.  After an error the
+ * fill is still in flight.
+ */
 static int
 bring_in(lend_warmer *warmer, const char *id, void *slot, int error)
 {
 	if (!error && !slot)
 		error = -EINVAL;
-	if (error) {
-		warmer_abandon(warmer, id, 1);
+	if (error)
 		return error;
-	}
 	error = lend_warm_pool_offer(warmer->pool, id, slot);
 	if (error)
 		warmer_tear_down(slot, warmer);
 	/* Its id has left the list: it was made in vain, but it was made. */
-	if (error == -ECANCELED)
-		return 0;
-	if (error)
-		warmer_abandon(warmer, id, 1);
-	return error;
+	return error == -ECANCELED ? 0 : error;
 }
 
-/* A fill of the task has ended so; those to come are given up as well. */
+/*
+ * How a fill of the task has come out.  One that failed is abandoned, and with
+ * it those to come.
+ */
 static void
-count(lend_warmer *warmer, struct task *task, int error)
+finish(lend_warmer *warmer, struct task *task, int error)
 {
-	size_t pending = task->pending;
-
 	if (!error) {
 		warmer->prepared++;
 		task_succeeded(task);
@@ -113,10 +128,7 @@ count(lend_warmer *warmer, struct task *task, int error)
 	}
 	warmer->failed++;
 	task_failed(task, &warmer->policy, os_now());
-	task->pending = 0;
-	pthread_mutex_unlock(&warmer->lock);
-	warmer_abandon(warmer, task->id, pending);
-	pthread_mutex_lock(&warmer->lock);
+	warmer_abandon(warmer, task, 1);
 }
 
 static void
@@ -160,7 +172,7 @@ prepare(struct hand *hand, struct task *task)
 		pthread_mutex_unlock(&warmer->lock);
 		error = bring_in(warmer, task->id, slot, error);
 		pthread_mutex_lock(&warmer->lock);
-		count(warmer, task, error);
+		finish(warmer, task, error);
 		warmer->on_time--;
 	}
 	task->users--;
@@ -208,10 +220,7 @@ warmer_give_up(lend_warmer *warmer, uint64_t now)
 		warmer->given_up++;
 		/* The hand may end meanwhile. */
 		task->users++;
-		pthread_mutex_unlock(&warmer->lock);
-		warmer_abandon(warmer, task->id, 1);
-		pthread_mutex_lock(&warmer->lock);
-		count(warmer, task, -ETIMEDOUT);
+		finish(warmer, task, -ETIMEDOUT);
 		task->users--;
 		/* Another one may prepare in its place. */
 		pthread_cond_broadcast(&warmer->work);

@@ -2,9 +2,11 @@
 /* The pool's table, row by row, with its corners: src/warm. */
 #include <stdio.h>
 
+#include "support/fault.h"
 #include "support/loans.h"
 #include "support/suite.h"
 #include "support/warm_table.h"
+#include "warm/pool.h"
 
 /* claim */
 
@@ -283,6 +285,21 @@ START_TEST(a_drain_of_all_leaves_fills_in_flight)
 }
 END_TEST
 
+/* As a drain of all would, and frees it. */
+START_TEST(an_end_hands_back_what_is_ready)
+{
+	warm_make(3);
+	warm_fill("a", 2, 10);
+	ck_assert_uint_eq(warm_begin("c", 1), 1);
+	warm_fill("b", 3, 20);
+	ck_assert_uint_eq(warm_claim("b"), 22);
+	ck_assert_uint_eq(warm_begin("a", 3), 1);
+	warm_pool_end(warm.pool, warm_take_back, &warm.pool);
+	BACK(SLOT(20), SLOT(21), SLOT(10), SLOT(11));
+	ck_assert_uint_eq(fault_counts().pages_bytes, 0);
+}
+END_TEST
+
 /* counts */
 
 START_TEST(counts_are_per_id_and_in_all)
@@ -363,6 +380,7 @@ main(void)
 	tcase_add_test(rows, the_last_abandoned_fill_delists);
 	tcase_add_test(rows, a_drain_is_of_one_id);
 	tcase_add_test(rows, a_drain_of_all_leaves_fills_in_flight);
+	tcase_add_test(rows, an_end_hands_back_what_is_ready);
 	tcase_add_test(rows, counts_are_per_id_and_in_all);
 	tcase_add_test(rows, thrash_is_within_one_turn_of_the_list);
 	return suite_run(suite);
