@@ -6,6 +6,7 @@
  */
 #include "tools/load.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -205,7 +206,10 @@ check_plot(const struct load_options *o)
 
 	if (!o->plot)
 		return 0;
-	there = !access(o->plot, F_OK);
+	there = !faccessat(AT_FDCWD, o->plot, F_OK, AT_SYMLINK_NOFOLLOW);
+	/* Where a link leads nowhere, a try would leave something behind. */
+	if (there && access(o->plot, F_OK))
+		return 0;
 	file = fopen(o->plot, "ae");
 	if (!file)
 		return complain("%s: cannot be written", o->plot);

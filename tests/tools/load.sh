@@ -100,6 +100,11 @@ awk '/"seconds"/ { s = $2 + 0 } /"most_seconds"/ { m = $2 + 0 }
 must_refuse 2 'missing.json: No such file' load missing.json
 must_refuse 2 'no memory for the results' load chain.json --clients 8 \
 	--rounds 4611686018427387904 --plot rounds.svg
+test ! -e rounds.svg || fail 'a picture of nothing'
+ln -s nowhere.svg link.svg
+must_refuse 2 'no memory for the results' load chain.json --clients 8 \
+	--rounds 4611686018427387904 --plot link.svg
+test -L link.svg || fail 'a link was removed'
 must_refuse 2 "no path 'best'" load chain.json --path best
 must_refuse 2 'is not one of' load chain.json --arena none
 must_refuse 2 'has no elements' load empty.json
