@@ -157,16 +157,20 @@ take_part(void *cls, enum MHD_ValueKind kind, const char *key,
 
 /*
  * Whether it trickles: libmicrohttpd's timeout begins anew with each byte.  As
- * long as it may be silent it may also be slow.
+ * long as it may be silent it may also be slow; then it must have kept up.
  */
 static bool
-too_slow(const struct request *request)
+too_slow(struct request *request)
 {
 	const struct options *options = &request->server->options;
-	double late = metrics_now() - request->began -
-		      (double)options->timeout;
+	double now = metrics_now(), past = now - request->marked;
+	uint64_t came = request->received - request->received_then;
 
-	return (double)request->received < late * (double)options->min_rate;
+	if (past < (double)options->timeout)
+		return false;
+	request->marked = now;
+	request->received_then = request->received;
+	return (double)came < past * (double)options->min_rate;
 }
 
 /* False: enough of it; the connection is to be closed. */
@@ -322,7 +326,7 @@ begin(struct server *server, struct MHD_Connection *connection,
 	*state = request;
 	request->server = server;
 	request->connection = connection;
-	request->began = metrics_now();
+	request->began = request->marked = metrics_now();
 	metrics_request_begins(&server->metrics);
 	read_header(request, url, method);
 	/*

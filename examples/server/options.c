@@ -51,8 +51,8 @@ static const struct argp_option table[] = {
 	{ "timeout", OPT_TIMEOUT, "SECONDS", 0,
 	  "How long a client may be silent (default 30)", 3 },
 	{ "min-rate", OPT_MIN_RATE, "BYTES", 0,
-	  "The least that it sends of a body in each second after that time, "
-	  "on average (default 1K); 0: any", 3 },
+	  "The least that it sends of a body in a second, on average over "
+	  "such a time (default 1K); 0: any", 3 },
 	{ "grace", OPT_GRACE, "SECONDS", 0,
 	  "How long the end waits for requests (default 30)", 3 },
 	{ 0 },

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <lend/buffer.h>
+
 #include "server.h"
 
 /* More than comes in at once: it may have been counted and not been taken. */
@@ -225,14 +227,23 @@ share(size_t total, size_t sent)
 	return total;
 }
 
-/* Whether there would be room for it, and what it grows from, if alone. */
+/* What an array takes, and what it grows from, while it moves. */
+static size_t
+at_most(size_t total)
+{
+	size_t from = total / AHEAD >= AT_FIRST ? total / AHEAD : 0;
+
+	return lend_buffer_size(total) + lend_buffer_size(from);
+}
+
+/* Whether there would be room for so much, if nobody else had any. */
 static bool
-fits_alone(const lend_arena *arena, size_t total)
+fits_alone(const lend_arena *arena, size_t bytes)
 {
 	struct lend_stats stats;
 
 	return lend_arena_stats(arena, &stats) || stats.limit_bytes == 0 ||
-	       total + total / AHEAD <= stats.limit_bytes;
+	       bytes <= stats.limit_bytes;
 }
 
 /* Sees to room for `size` bytes more, and some ahead. */
@@ -244,16 +255,15 @@ make_room(struct request *request, struct part *part, size_t size)
 	size_t need = body->size + size, total = foresee(request, part);
 	int error = 0;
 
-	if (total && !fits_alone(arena, total))
-		return refuse_part(request, part, -EDQUOT,
-				   total + total / AHEAD);
+	if (total && !fits_alone(arena, at_most(total)))
+		return refuse_part(request, part, -EDQUOT, at_most(total));
 	if (total)
 		error = bytes_reserve(body, arena, share(total, need));
 	if (!error)
 		error = bytes_grow(body, arena, size);
 	if (error)
 		return refuse_part(request, part, error,
-				   total ? total : need);
+				   total ? at_most(total) : need);
 	return true;
 }
 

@@ -57,6 +57,8 @@ struct request {
 	double began;
 	uint64_t announced;	/* bytes of the body; 0: not known */
 	uint64_t received;
+	double marked;		/* when its rate was looked at last */
+	uint64_t received_then;
 
 	unsigned status;	/* of the answer; 0: nothing is wrong yet */
 	struct message why;	/* one line, unless it is 200 */

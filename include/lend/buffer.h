@@ -50,6 +50,15 @@ LEND_API int
 lend_buffer_return(void *buffer);
 
 /*
+ * How large a buffer of so many bytes is when it is made, and so what it counts
+ * in the arena's accounts: `bytes` rounded up to a class.  One that was idle may
+ * be larger, by a quarter of `bytes` at most.  0 for 0 bytes, and for a size
+ * that no buffer can have.
+ */
+LEND_API size_t
+lend_buffer_size(size_t bytes);
+
+/*
  * Writes to *bytes how large the buffer is, at least what was asked for; all
  * of it may be used.
  * Errors: as lend_buffer_return(), -EINVAL for a null `bytes` as well.

@@ -334,6 +334,14 @@ lend_buffer_return(void *start)
 	return return_otherwise(buffer);
 }
 
+size_t
+lend_buffer_size(size_t bytes)
+{
+	if (bytes - 1 >= BUFFER_BYTES_MAX)
+		return 0;
+	return extent_size(buffer_class_bytes(buffer_class(bytes)));
+}
+
 int
 lend_buffer_capacity(const void *start, size_t *bytes)
 {

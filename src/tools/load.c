@@ -6,9 +6,10 @@
  */
 #include "tools/load.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/message.h"
@@ -201,20 +202,21 @@ close_case(struct load_case *c)
 static int
 check_plot(const struct load_options *o)
 {
+	struct stat seen = { .st_mode = 0 };
 	FILE *file;
-	bool there;
+	bool absent;
 
 	if (!o->plot)
 		return 0;
-	there = !faccessat(AT_FDCWD, o->plot, F_OK, AT_SYMLINK_NOFOLLOW);
+	absent = lstat(o->plot, &seen) && errno == ENOENT;
 	/* Where a link leads nowhere, a try would leave something behind. */
-	if (there && access(o->plot, F_OK))
+	if (!absent && S_ISLNK(seen.st_mode) && access(o->plot, F_OK))
 		return 0;
 	file = fopen(o->plot, "ae");
 	if (!file)
 		return complain("%s: cannot be written", o->plot);
 	fclose(file);
-	if (!there)
+	if (absent)
 		unlink(o->plot);
 	return 0;
 }

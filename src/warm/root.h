@@ -270,15 +270,24 @@ root_step_back(lend_warm_pool *pool, struct stock_thread *thread)
 }
 
 static inline void
+root_plead(lend_warm_pool *pool, struct stock_thread *thread)
+{
+	uint64_t before = fetch_add_relaxed(&pool->pleas, 1);
+
+	/* Its own is not for itself to hear; but others' are. */
+	if (thread->pleas_heard == before)
+		thread->pleas_heard = before + 1;
+}
+
+static inline void
 root_lost(struct attempt *attempt)
 {
 	unsigned lost = ++attempt->lost % ROOT_PATIENCE;
 
 	if (lost)
 		ROOT_BACK_OFF(ROOT_BACK_OFF_LEAST << lost);
-	else	/* Its own is not for itself to hear. */
-		attempt->thread->pleas_heard =
-			fetch_add_relaxed(&attempt->pool->pleas, 1) + 1;
+	else
+		root_plead(attempt->pool, attempt->thread);
 }
 
 #endif

@@ -209,7 +209,10 @@ END_TEST
 START_TEST(refuses_what_never_fits)
 {
 	static const char *const arguments[] = { "--limit=8M", NULL };
-	static const size_t sizes[] = { 7 * MIB, 9 * MIB };
+	/* The first is too large only by the sizes of buffers. */
+	static const size_t sizes[] = {
+		63 * MIB / 10 / 8 * 8, 7 * MIB, 9 * MIB
+	};
 	const size_t size = sizes[_i], begin = 100000;
 	struct text request = { 0 };
 	struct answer answer;
@@ -308,7 +311,6 @@ START_TEST(closes_slow_bodies)
 		at++;
 	ck_assert_uint_lt(at, request.size);
 	client_await(service.port, "lend_arena_leased_bytes", 0, 0);
-	must_sum_once(1000);
 	text_free(&request);
 	close(fd);
 	service_end(&service);
@@ -526,7 +528,7 @@ main(void)
 	tcase_add_test(tcase, refuses_large_results);
 	tcase_add_test(tcase, refuses_beside_others);
 	tcase_add_test(tcase, silent_clients_hold_little);
-	tcase_add_loop_test(tcase, refuses_what_never_fits, 0, 2);
+	tcase_add_loop_test(tcase, refuses_what_never_fits, 0, 3);
 	tcase_add_loop_test(tcase, refuses_large_bodies, 0, 2);
 	tcase_add_test(tcase, closes_endless_bodies);
 	tcase_add_test(tcase, closes_slow_bodies);

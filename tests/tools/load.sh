@@ -105,6 +105,7 @@ ln -s nowhere.svg link.svg
 must_refuse 2 'no memory for the results' load chain.json --clients 8 \
 	--rounds 4611686018427387904 --plot link.svg
 test -L link.svg || fail 'a link was removed'
+test ! -e nowhere.svg || fail 'something where the link leads'
 must_refuse 2 "no path 'best'" load chain.json --path best
 must_refuse 2 'is not one of' load chain.json --arena none
 must_refuse 2 'has no elements' load empty.json

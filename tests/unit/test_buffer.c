@@ -95,6 +95,7 @@ START_TEST(a_buffer_is_what_was_asked_for)
 		ck_assert_uint_eq(capacity, outstanding());
 		ck_assert_uint_eq(capacity, extent_size(buffer_class_bytes(
 				  buffer_class(sizes[i]))));
+		ck_assert_uint_eq(capacity, lend_buffer_size(sizes[i]));
 		buffer[0] = 1;
 		buffer[capacity - 1] = 2;
 		ck_assert_uint_eq(stats_of(arena).leased_bytes, capacity);
@@ -114,6 +115,16 @@ START_TEST(a_buffer_is_what_was_asked_for)
 END_TEST
 
 /* Once it is there, a loan asks the backend for nothing. */
+START_TEST(sizes_that_no_buffer_has_are_none)
+{
+	ck_assert_uint_eq(lend_buffer_size(0), 0);
+	ck_assert_uint_eq(lend_buffer_size(BUFFER_BYTES_MAX + 1), 0);
+	ck_assert_uint_eq(lend_buffer_size(SIZE_MAX), 0);
+	ck_assert_uint_ge(lend_buffer_size(BUFFER_BYTES_MAX),
+			  BUFFER_BYTES_MAX);
+}
+END_TEST
+
 START_TEST(a_returned_buffer_is_lent_again)
 {
 	static const size_t sizes[] = { 1, 16 * KIB, 300 * KIB, 8 * MIB };
@@ -387,6 +398,7 @@ main(void)
 
 	tcase_add_test(class, classes_are_four_to_a_doubling);
 	tcase_add_test(class, what_serves_wastes_a_quarter_at_most);
+	tcase_add_test(class, sizes_that_no_buffer_has_are_none);
 	tcase_add_test(loan, a_buffer_is_what_was_asked_for);
 	tcase_add_test(loan, a_returned_buffer_is_lent_again);
 	tcase_add_test(loan, the_last_returned_is_lent_first);

@@ -9,9 +9,12 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "contract/caches.h"
 #include "contract/kernel.h"
 #include "support/contract_site.h"
+#include "support/einsum_form.h"
 #include "support/einsum_random.h"
 #include "support/scale.h"
 #include "support/suite.h"
@@ -40,12 +43,13 @@ is_here(const char *kernel)
 	return kernel_find(kernel, sizeof(double));
 }
 
-START_TEST(random_contractions)
+static void
+try_random(const char *kernel, uint64_t seed)
 {
-	struct lend_plan_options options = options_of(names[_i]);
+	struct lend_plan_options options = options_of(kernel);
 	struct site site;
 
-	if (!is_here(names[_i]))
+	if (!is_here(kernel))
 		return;
 	site = site_open();
 	for (unsigned i = 0; i < scale(CASES); i++) {
@@ -53,10 +57,52 @@ START_TEST(random_contractions)
 		struct random_einsum einsum;
 
 		wish.edges = i % 3 == 0;
-		random_einsum(&einsum, 1000000 + i, &wish);
+		random_einsum(&einsum, seed + i, &wish);
 		site_try(&site, &einsum, &options, team_shape(i), FROM_ARENA);
 	}
 	site_close(&site);
+}
+
+START_TEST(random_contractions)
+{
+	try_random(names[_i], 1000000);
+}
+END_TEST
+
+/* Elementwise products: nothing is summed. */
+static void
+try_products(const char *kernel, enum lend_type type)
+{
+	static const char *const forms[] = { "a,a->a", "ab,ab->ab", "ab,b->ab" };
+	struct lend_plan_options options = options_of(kernel);
+	struct site site;
+
+	if (!is_here(kernel))
+		return;
+	site = site_open();
+	for (unsigned i = 0; i < scale(CASES); i++) {
+		struct form_extents extents = { { ['a'] = 1 + i % 200,
+						  ['b'] = 1 + i % 5 } };
+		struct random_einsum einsum =
+			form_einsum(forms[i % 3], type, &extents, i);
+
+		einsum.beta[0] = 0;
+		site_try(&site, &einsum, &options, team_shape(i), FROM_ARENA);
+	}
+	site_close(&site);
+}
+
+/* As if every result were larger than the last cache. */
+START_TEST(results_past_the_caches)
+{
+	struct caches *found = (struct caches *)caches();
+	size_t l3 = found->l3;
+
+	found->l3 = 1;
+	try_random(names[_i], 2000000);
+	try_products(names[_i], LEND_F64);
+	try_products(names[_i], LEND_F32);
+	found->l3 = l3;
 }
 END_TEST
 
@@ -207,6 +253,7 @@ main(void)
 	TCase *tcase = suite_case(suite, "kernels");
 
 	tcase_add_loop_test(tcase, random_contractions, 0, NAMES);
+	tcase_add_loop_test(tcase, results_past_the_caches, 0, NAMES);
 	tcase_add_loop_test(tcase, edges_of_tiles_and_blocks, 0, 4 * NAMES);
 	tcase_add_test(tcase, what_is_not_here_is_refused);
 	return suite_run(suite);

@@ -308,7 +308,7 @@ START_TEST(products_of_runs)
 	for (size_t n = 1; n <= MOST_N; n++)
 		for (int around = AROUND; around < AROUND + 16; around++)
 			for (int way = 0; way < 4; way++)
-				check_product(n, way % 2, around, 3 - way,
+				check_product(n, way % 2, around, way - 4,
 					      way / 2);
 }
 END_TEST
