@@ -175,7 +175,8 @@ struct lend_call {
  *
  * Errors, with *why (may be null) filled and C untouched: -EINVAL (null, C
  * overlaps an input that is read, a team beyond the exec's budget), those of
- * lend_worker_checkout(), lend_team_take() and lend_exec_broadcast().  A
+ * lend_worker_checkout(), lend_team_take() and lend_exec_team(): the calling
+ * thread has a seat in the team.  A
  * forked exec and one whose pool the caller works for run the team 1 x 1.
  */
 LEND_API LEND_CHECKED int
@@ -184,7 +185,8 @@ lend_plan_execute(const lend_plan *plan, lend_arena *arena,
 		  struct lend_error *why);
 
 /*
- * The same with memory of a workspace.  -ENOBUFS: its bound does not cover
+ * The same with memory of a workspace, by a team of workers alone, which
+ * lend_workspace_prepare_for() has warmed.  -ENOBUFS: its bound does not cover
  * what the plan needs.
  */
 LEND_API LEND_CHECKED int

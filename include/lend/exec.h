@@ -131,6 +131,17 @@ lend_exec_budget(const struct lend_exec *exec);
 LEND_API LEND_CHECKED int
 lend_exec_broadcast(const struct lend_exec *exec, lend_exec_fn *fn, void *ctx);
 
+/*
+ * The same with the calling thread in it, where the token is of a pool: that
+ * one runs fn(0, ctx), as soon as it is called, and counts as a worker of the
+ * pool meanwhile; budget - 1 workers run the others when as many are idle.  So
+ * one thread less is woken, which for short works counts.  On a host's threads
+ * it is a broadcast.
+ * Errors: as lend_exec_broadcast().
+ */
+LEND_API LEND_CHECKED int
+lend_exec_team(const struct lend_exec *exec, lend_exec_fn *fn, void *ctx);
+
 typedef void lend_exec_job_fn(size_t index, const struct lend_exec *child,
 			      void *ctx);
 

@@ -26,6 +26,7 @@ struct execution {
 	const struct lend_lender *lender;
 	struct lend_team lease;
 	bool leased;
+	bool warmed;		/* the workers' slots, by a workspace */
 	struct lend_barrier *start;	/* all threads of the team */
 	_Atomic(uint32_t) error;	/* the first one, negated; 0: none */
 	struct lend_error *why;
@@ -207,7 +208,9 @@ run_team(struct execution *run, const struct lend_exec *exec)
 	if (error)
 		return error;
 	run->start = lend_barrier_init(storage, threads);
-	error = lend_exec_broadcast(&team, run_seat, run);
+	/* A workspace has warmed all workers, but not any caller's slot. */
+	error = run->warmed ? lend_exec_broadcast(&team, run_seat, run) :
+			      lend_exec_team(&team, run_seat, run);
 	return_team(run);
 	if (error)
 		return lend__fail(run->why, error, "starting %zu threads: %s",
@@ -315,7 +318,9 @@ execute(const struct lend_plan *plan, const struct lend_lender *lender,
 	const struct lend_exec *exec, const struct lend_call *call,
 	const lend_workspace *ws, struct lend_error *why)
 {
-	struct execution run = { .lender = lender, .why = why };
+	struct execution run = {
+		.lender = lender, .warmed = ws, .why = why
+	};
 	int error = check_call(plan, exec, call, why);
 
 	if (error || plan->empty)

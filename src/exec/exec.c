@@ -152,8 +152,9 @@ valid(const struct lend_exec *exec)
 	return exec && exec->budget > 0;
 }
 
-int
-lend_exec_broadcast(const struct lend_exec *exec, lend_exec_fn *fn, void *ctx)
+/* Whether threads may be co-scheduled, from here. */
+static int
+check_gang(const struct lend_exec *exec, lend_exec_fn *fn)
 {
 	struct place place;
 
@@ -162,8 +163,32 @@ lend_exec_broadcast(const struct lend_exec *exec, lend_exec_fn *fn, void *ctx)
 	if (exec->forked)
 		return -EPERM;
 	place = place_of(exec);
-	if (place.table->is_worker(place.host))
-		return -EDEADLK;
+	return place.table->is_worker(place.host) ? -EDEADLK : 0;
+}
+
+int
+lend_exec_broadcast(const struct lend_exec *exec, lend_exec_fn *fn, void *ctx)
+{
+	int error = check_gang(exec, fn);
+	struct place place;
+
+	if (error)
+		return error;
+	place = place_of(exec);
+	return place.table->broadcast(place.host, exec->budget, fn, ctx);
+}
+
+int
+lend_exec_team(const struct lend_exec *exec, lend_exec_fn *fn, void *ctx)
+{
+	int error = check_gang(exec, fn);
+	struct place place;
+
+	if (error)
+		return error;
+	if (exec->pool)
+		return lend__pool_team(exec->pool, exec->budget, fn, ctx);
+	place = place_of(exec);
 	return place.table->broadcast(place.host, exec->budget, fn, ctx);
 }
 

@@ -21,13 +21,16 @@
  *
  * No deadlock.  Locks are taken in the order start_lock, lock; pools_lock
  * stands alone; none is held while a work's function runs.  A running
- * function waits in here only for the helpers of its own fork: workers may
- * not broadcast, so no worker ever waits for a worker to become idle.  Waits
- * of workers thus form trees along the nesting of forks, whose leaves run:
- * all running work ends (if the caller's functions end), its workers become
- * idle, and the head gang goes as soon as enough have.  Enough there are: a
- * gang is queued only when as many threads as it wants have been started, and
- * none ends before the pool does.  A fork waits for nobody to become idle.
+ * function waits in here only for the helpers of its own fork: workers, and
+ * callers while they are in their team, may neither broadcast nor call for a
+ * team, so no worker ever waits for a worker to become idle.  A team's caller
+ * does its share whether or not its workers have come, and nobody else waits
+ * for it.  Waits of workers thus form trees along the nesting of forks, whose
+ * leaves run: all running work ends (if the caller's functions end), its
+ * workers become idle, and the head gang goes as soon as enough have.  Enough
+ * there are: a gang is queued only when as many threads as it wants have been
+ * started, and none ends before the pool does.  A fork waits for nobody to
+ * become idle.
  *
  * fork(2).  A child has one thread and a copy of this memory, in which the
  * locks may be held and the queues half changed by threads that it has not.
@@ -69,8 +72,16 @@ struct lend_pool {
 	struct worker workers[];	/* then the map of the idle ones */
 };
 
-/* The pool whose worker this thread is. */
-static _Thread_local const struct lend_pool *own_pool
+/*
+ * A pool whose worker this thread is, for good or while it is in a team.  On
+ * the stack of who it is about; the last one first.
+ */
+struct duty {
+	const struct lend_pool *pool;
+	const struct duty *before;
+};
+
+static _Thread_local const struct duty *duties
 	__attribute__((tls_model("initial-exec")));
 
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -151,10 +162,11 @@ worker_main(void *arg)
 {
 	struct worker *worker = arg;
 	struct lend_pool *pool = worker->pool;
+	const struct duty duty = { .pool = pool };
 	struct work *work;
 	uint64_t life;
 
-	own_pool = pool;
+	duties = &duty;
 	spawn_name("lend-worker");
 	pthread_mutex_lock(&pool->lock);
 	life = pool->life;
@@ -241,16 +253,50 @@ enter(struct lend_pool *pool, size_t count, bool must)
 	return life;
 }
 
-/* Until all of the gang are done.  The lock is held. */
-static int
-run_gang(struct lend_pool *pool, struct work *gang)
+/* Whether workers are at it, or will be.  The lock is held. */
+static bool
+is_under_way(const struct work *work)
 {
-	if (pool->started < gang->wanted)
-		return -EAGAIN;
-	dispatch_gang(&pool->dispatch, gang);
-	while (gang->wanted || gang->running)
-		pthread_cond_wait(&gang->ended, &pool->lock);
-	return 0;
+	return work->wanted || work->running;
+}
+
+/* Waits for the workers, and takes `count` out of what is promised. */
+static void
+leave(struct lend_pool *pool, struct work *work, size_t count, uint64_t life)
+{
+	pthread_mutex_lock(&pool->lock);
+	while (life == pool->life && is_under_way(work))
+		pthread_cond_wait(&work->ended, &pool->lock);
+	if (life == pool->life)
+		pool->promised -= count;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+/* False: there are not so many threads. */
+static bool
+start_gang(struct lend_pool *pool, struct work *gang)
+{
+	bool enough;
+
+	pthread_mutex_lock(&pool->lock);
+	enough = pool->started >= gang->wanted;
+	if (enough)
+		dispatch_gang(&pool->dispatch, gang);
+	else
+		gang->wanted = 0;
+	pthread_mutex_unlock(&pool->lock);
+	return enough;
+}
+
+/* The caller's share, as one of the pool's workers meanwhile. */
+static void
+take_part(struct lend_pool *pool, const struct work *gang)
+{
+	const struct duty duty = { .pool = pool, .before = duties };
+
+	duties = &duty;
+	gang->fn(0, gang->ctx);
+	duties = duty.before;
 }
 
 /*
@@ -258,22 +304,44 @@ run_gang(struct lend_pool *pool, struct work *gang)
  * references to its stack.
  */
 static int
-pool_broadcast(void *host, size_t budget, lend_exec_fn *fn, void *ctx)
+run_gang(struct lend_pool *pool, struct work *gang, bool takes_part)
 {
-	struct lend_pool *pool = host;
-	struct work gang = { .fn = fn, .ctx = ctx, .wanted = budget };
-	int error, cancel;
+	size_t count = gang->wanted;
+	uint64_t life;
+	int cancel;
+	bool enough;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	pthread_cond_init(&gang.ended, NULL);
-	enter(pool, budget, true);
-	pthread_mutex_lock(&pool->lock);
-	error = run_gang(pool, &gang);
-	pool->promised -= budget;
-	pthread_mutex_unlock(&pool->lock);
-	pthread_cond_destroy(&gang.ended);
+	pthread_cond_init(&gang->ended, NULL);
+	life = enter(pool, count, true);
+	enough = start_gang(pool, gang);
+	if (enough && takes_part)
+		take_part(pool, gang);
+	leave(pool, gang, count, life);
+	pthread_cond_destroy(&gang->ended);
 	pthread_setcancelstate(cancel, NULL);
-	return error;
+	return enough ? 0 : -EAGAIN;
+}
+
+static int
+pool_broadcast(void *host, size_t budget, lend_exec_fn *fn, void *ctx)
+{
+	struct work gang = { .fn = fn, .ctx = ctx, .wanted = budget };
+
+	return run_gang(host, &gang, false);
+}
+
+int
+lend__pool_team(struct lend_pool *pool, size_t budget, lend_exec_fn *fn,
+		void *ctx)
+{
+	struct work gang = { .fn = fn, .ctx = ctx, .wanted = budget - 1,
+			     .index = 1 };
+
+	if (gang.wanted)
+		return run_gang(pool, &gang, true);
+	take_part(pool, &gang);
+	return 0;
 }
 
 /* Takes back the rest of the offer: the first index that nobody got. */
@@ -288,18 +356,6 @@ withdraw(struct lend_pool *pool, struct work *offer, uint64_t life)
 	index = offer->index;
 	pthread_mutex_unlock(&pool->lock);
 	return index;
-}
-
-/* Waits for the helpers, and takes `count` out of what is promised. */
-static void
-leave(struct lend_pool *pool, struct work *offer, size_t count, uint64_t life)
-{
-	pthread_mutex_lock(&pool->lock);
-	while (life == pool->life && offer->running)
-		pthread_cond_wait(&offer->ended, &pool->lock);
-	if (life == pool->life)
-		pool->promised -= count;
-	pthread_mutex_unlock(&pool->lock);
 }
 
 static void
@@ -334,7 +390,11 @@ pool_width(void *host)
 static bool
 pool_is_worker(void *host)
 {
-	return own_pool == host;
+	const struct duty *duty = duties;
+
+	while (duty && duty->pool != host)
+		duty = duty->before;
+	return duty;
 }
 
 const struct lend_exec_host lend__pool_host = {

@@ -23,6 +23,13 @@
  */
 extern const struct lend_exec_host lend__pool_host;
 
+/*
+ * lend_exec_team() on the pool, for budget <= width and a caller that is not
+ * one of its workers.
+ */
+int lend__pool_team(struct lend_pool *pool, size_t budget, lend_exec_fn *fn,
+		    void *ctx);
+
 /* What a pool is doing, for tests. */
 struct pool_view {
 	size_t started;	/* threads there are */

@@ -4,8 +4,10 @@
  * them computes is, bit for bit, what the same team computes alone.
  */
 #include "lend/contract.h"
+#include "lend/workspace.h"
 
 #include <check.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #include "support/loans.h"
 #include "support/scale.h"
 #include "support/suite.h"
+#include "support/workers.h"
 
 #define CLIENTS 8
 #define TURNS 6
@@ -208,6 +211,100 @@ START_TEST(executions_inside_of_the_pool)
 }
 END_TEST
 
+/* Whose thread takes part in a team. */
+
+struct seats {
+	struct einsum_case c;
+	struct case_output output;
+	struct lend_exec exec;
+	lend_pool *pool;
+	lend_workspace *ws;
+	int error;
+};
+
+static void
+seats_open(struct seats *seats, size_t threads)
+{
+	struct random_einsum einsum = some_einsum(3000000, false);
+	char wrong[CASE_TEXT] = "";
+
+	memset(seats, 0, sizeof(*seats));
+	ck_assert_msg(case_open(&seats->c, &einsum, NULL, wrong), "%s", wrong);
+	ck_assert(case_output_new(&seats->output, &seats->c));
+	case_output_fill(&seats->output, &seats->c);
+	seats->pool = pool_of(threads);
+	seats->exec = token_of(seats->pool, threads);
+}
+
+static void
+seats_close(struct seats *seats)
+{
+	case_output_free(&seats->output);
+	case_close(&seats->c);
+	ck_assert_int_eq(lend_pool_destroy(seats->pool), 0);
+}
+
+/* So a team of two wakes one thread. */
+START_TEST(the_caller_has_a_seat)
+{
+	struct team_shape team = team_shape((unsigned)_i);
+	lend_arena *arena = arena_of(NULL);
+	struct lend_call call;
+	struct seats seats;
+
+	seats_open(&seats, SITE_THREADS);
+	call = case_call(&seats.c, &seats.output);
+	call.pm = team.pm;
+	call.pn = team.pn;
+	ck_assert_int_eq(lend_plan_execute(seats.c.plan, arena, &seats.exec,
+					   &call, NULL), 0);
+	ck_assert_uint_eq(look(seats.pool).started, team.pm * team.pn - 1);
+	seats_close(&seats);
+	arena_end(arena);
+}
+END_TEST
+
+static void *
+execute_in_workspace(void *arg)
+{
+	struct seats *seats = arg;
+	struct lend_call call = case_call(&seats->c, &seats->output);
+
+	call.pm = 2;
+	call.pn = 1;
+	seats->error = lend_plan_execute_in(seats->c.plan, seats->ws,
+					    &seats->exec, &call, NULL);
+	return NULL;
+}
+
+/*
+ * "An execute whose request the bound covers allocates nothing": a workspace
+ * has warmed the workers, and this thread comes for the first time.
+ */
+START_TEST(a_workspaces_team_is_of_those_it_has_warmed)
+{
+	struct lend_stats before, after;
+	struct seats seats;
+	struct lend_req req;
+	pthread_t thread;
+
+	seats_open(&seats, 2);
+	ck_assert_int_eq(lend_plan_req(seats.c.plan, 2, 1, &req), 0);
+	ck_assert_int_eq(lend_workspace_create(&seats.ws, &req, NULL), 0);
+	ck_assert_int_eq(lend_workspace_prepare_for(seats.ws, &seats.exec), 0);
+	before = stats_of(lend_workspace_arena(seats.ws));
+	ck_assert_int_eq(pthread_create(&thread, NULL, execute_in_workspace,
+					&seats), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	after = stats_of(lend_workspace_arena(seats.ws));
+	ck_assert_int_eq(seats.error, 0);
+	ck_assert_uint_eq(after.growths, before.growths);
+	ck_assert_uint_eq(after.retained_bytes, before.retained_bytes);
+	ck_assert_int_eq(lend_workspace_destroy(seats.ws), 0);
+	seats_close(&seats);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -217,5 +314,8 @@ main(void)
 	tcase_add_loop_test(tcase, clients_do_not_disturb_each_other, 0,
 			    PLANS);
 	tcase_add_loop_test(tcase, executions_inside_of_the_pool, 0, 4);
+	/* Of teams of more than one. */
+	tcase_add_loop_test(tcase, the_caller_has_a_seat, 1, 6);
+	tcase_add_test(tcase, a_workspaces_team_is_of_those_it_has_warmed);
 	return suite_run(suite);
 }

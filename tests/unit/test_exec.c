@@ -107,6 +107,8 @@ START_TEST(null_arguments_are_refused)
 
 	ck_assert_int_eq(lend_exec_broadcast(NULL, count_run, &runs), -EINVAL);
 	ck_assert_int_eq(lend_exec_broadcast(&exec, NULL, &runs), -EINVAL);
+	ck_assert_int_eq(lend_exec_team(NULL, count_run, &runs), -EINVAL);
+	ck_assert_int_eq(lend_exec_team(&exec, NULL, &runs), -EINVAL);
 	ck_assert_int_eq(lend_exec_fork(NULL, 1, count_job, &runs), -EINVAL);
 	ck_assert_int_eq(lend_exec_fork(&exec, 1, NULL, &runs), -EINVAL);
 	ck_assert_int_eq(lend_exec_for_ranges(NULL, 1, 1, count_range, &runs),
@@ -128,6 +130,7 @@ START_TEST(unmade_tokens_are_refused)
 	memset(&exec, 0, sizeof(exec));
 	ck_assert_int_eq(lend_exec_broadcast(&exec, count_run, &runs),
 			 -EINVAL);
+	ck_assert_int_eq(lend_exec_team(&exec, count_run, &runs), -EINVAL);
 	ck_assert_int_eq(lend_exec_fork(&exec, 1, count_job, &runs), -EINVAL);
 	ck_assert_int_eq(lend_exec_for_ranges(&exec, 1, 1, count_range, &runs),
 			 -EINVAL);
@@ -161,6 +164,29 @@ START_TEST(broadcast_meets)
 }
 END_TEST
 
+/* A team is a broadcast but for who is in it: of a host's, the host decides. */
+START_TEST(a_team_meets)
+{
+	for (size_t wish = 1; wish <= WIDTH; wish++) {
+		struct lend_exec exec = token((enum kind)_i, wish);
+		size_t budget = lend_exec_budget(&exec);
+		struct meeting meeting;
+
+		meeting_start(&meeting, budget);
+		ck_assert_int_eq(lend_exec_team(&exec, meet, &meeting), 0);
+		ck_assert_int_eq(atomic_load(&meeting.strays), 0);
+		for (size_t i = 0; i < WIDTH; i++)
+			ck_assert_int_eq(atomic_load(&meeting.runs[i]),
+					 i < budget);
+		if (_i != HOST)
+			ck_assert(pthread_equal(meeting.who[0],
+						pthread_self()));
+	}
+	ck_assert_int_eq(atomic_load(&threads.broadcasts),
+			 _i == HOST ? WIDTH : 0);
+}
+END_TEST
+
 /* "or refuses and runs nothing", with the host's own reason. */
 START_TEST(broadcast_hands_on_the_refusal_of_a_host)
 {
@@ -170,6 +196,7 @@ START_TEST(broadcast_hands_on_the_refusal_of_a_host)
 	threads.refusal = -EAGAIN;
 	ck_assert_int_eq(lend_exec_broadcast(&exec, count_run, &runs),
 			 -EAGAIN);
+	ck_assert_int_eq(lend_exec_team(&exec, count_run, &runs), -EAGAIN);
 	ck_assert_int_eq(atomic_load(&runs), 0);
 }
 END_TEST
@@ -223,7 +250,8 @@ broadcast_grandchild(size_t index, const struct lend_exec *child, void *ctx)
 	struct forked *forked = ctx;
 
 	(void)index;
-	if (lend_exec_broadcast(child, count_run, &forked->runs) != -EPERM)
+	if (lend_exec_broadcast(child, count_run, &forked->runs) != -EPERM ||
+	    lend_exec_team(child, count_run, &forked->runs) != -EPERM)
 		atomic_fetch_add(&forked->wrong, 1);
 }
 
@@ -252,6 +280,8 @@ START_TEST(broadcast_refuses_a_forked_token)
 	ck_assert_int_eq(atomic_load(&forked.wrong), 0);
 	ck_assert_int_eq(lend_exec_broadcast(&forked.kept, count_run,
 					     &forked.runs), -EPERM);
+	ck_assert_int_eq(lend_exec_team(&forked.kept, count_run,
+					&forked.runs), -EPERM);
 	ck_assert_int_eq(atomic_load(&forked.runs), 0);
 	/* The parent is what it was. */
 	ck_assert_int_eq(lend_exec_broadcast(&exec, count_run, &forked.runs),
@@ -300,6 +330,7 @@ static void
 add_broadcast(TCase *tcase)
 {
 	tcase_add_loop_test(tcase, broadcast_meets, 0, KINDS);
+	tcase_add_loop_test(tcase, a_team_meets, 0, KINDS);
 	tcase_add_test(tcase, broadcast_hands_on_the_refusal_of_a_host);
 	tcase_add_loop_test(tcase, broadcast_refuses_a_worker, POOL, KINDS);
 	tcase_add_loop_test(tcase, broadcast_refuses_a_forked_token, 0, KINDS);
