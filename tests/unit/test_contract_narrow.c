@@ -8,6 +8,8 @@
 #include <check.h>
 #include <string.h>
 
+#include "base/util.h"
+#include "contract/caches.h"
 #include "contract/kernel.h"
 #include "support/contract_site.h"
 #include "support/einsum_form.h"
@@ -89,9 +91,9 @@ make(uint64_t number, const char *form, enum lend_type type,
 	return einsum;
 }
 
-static void
-must_be_in_place(const struct random_einsum *einsum,
-		 const struct lend_plan_options *options)
+static bool
+is_in_place(const struct random_einsum *einsum,
+	    const struct lend_plan_options *options)
 {
 	struct lend_plan_info info = { .size = sizeof(info) };
 	struct lend_layout layout[NAIVE_OPERANDS];
@@ -104,9 +106,8 @@ must_be_in_place(const struct random_einsum *einsum,
 				       &layout[A], &layout[B], &layout[C],
 				       options, &why) == 0, "%s", why.text);
 	ck_assert_int_eq(lend_plan_describe(plan, 1, &info), 0);
-	ck_assert_msg(info.in_place, "%s: packed, m %zu n %zu k %zu",
-		      einsum->text, info.m, info.n, info.k);
 	lend_plan_destroy(plan);
+	return info.in_place;
 }
 
 /* By kernel and form. */
@@ -125,7 +126,8 @@ try_form(int index, enum lend_type type)
 		struct random_einsum einsum =
 			make((unsigned)index * CASES + i, form, type, kernel);
 
-		must_be_in_place(&einsum, &options);
+		ck_assert_msg(is_in_place(&einsum, &options),
+			      "%s %u: packed", einsum.text, i);
 		site_try(&site, &einsum, &options,
 			 team_shape(i + (unsigned)index), FROM_ARENA);
 	}
@@ -141,6 +143,44 @@ END_TEST
 START_TEST(floats)
 {
 	try_form(_i, LEND_F32);
+}
+END_TEST
+
+/*
+ * A sum may be as deep as B, packed, has room in the second cache, where A's
+ * unit stride is in the sum; in a quarter of it, where that is among the rows.
+ */
+START_TEST(sums_are_as_deep_as_the_cache)
+{
+	const struct kernel *kernel = kernel_find(NULL, sizeof(double));
+	size_t columns = ceil_div(24, kernel->narrow_nr) *
+			 kernel->narrow_nr;
+	size_t quarter = caches()->l2 / 4 / columns / sizeof(double);
+	const struct {
+		const char *form;
+		size_t k;
+		bool in_place;
+	} deep[] = {
+		{ "kl,kn->ln", size_min(3 * quarter, 4096), true },
+		{ "kl,kn->ln", size_min(5 * quarter, 4097), false },
+		{ "vkl,kn->lvn", 3 * quarter, false },
+	};
+	struct form_extents e = { {
+		['v'] = kernel->lanes, ['l'] = 19, ['n'] = 24
+	} };
+	struct site site = site_open();
+
+	for (size_t i = 0; i < sizeof(deep) / sizeof(deep[0]); i++) {
+		struct random_einsum einsum;
+
+		e.of['k'] = deep[i].k;
+		einsum = form_einsum(deep[i].form, LEND_F64, &e, i);
+		ck_assert_msg(is_in_place(&einsum, NULL) == deep[i].in_place,
+			      "%s, k %zu", deep[i].form, deep[i].k);
+		site_try(&site, &einsum, NULL, team_shape((unsigned)i),
+			 FROM_ARENA);
+	}
+	site_close(&site);
 }
 END_TEST
 
@@ -194,6 +234,7 @@ main(void)
 
 	tcase_add_loop_test(tcase, doubles, 0, NAMES * FORMS);
 	tcase_add_loop_test(tcase, floats, 0, NAMES * FORMS);
+	tcase_add_test(tcase, sums_are_as_deep_as_the_cache);
 	tcase_add_test(tcase, others_are_packed);
 	return suite_run(suite);
 }
