@@ -132,11 +132,11 @@ LEND_API LEND_CHECKED int
 lend_exec_broadcast(const struct lend_exec *exec, lend_exec_fn *fn, void *ctx);
 
 /*
- * The same with the calling thread in it, where the token is of a pool: that
- * one runs fn(0, ctx), as soon as it is called, and counts as a worker of the
- * pool meanwhile; budget - 1 workers run the others when as many are idle.  So
- * one thread less is woken, which for short works counts.  On a host's threads
- * it is a broadcast.
+ * The same, but where the token is of a pool that has budget - 1 idle workers
+ * and nobody waits for them, the calling thread runs fn(0, ctx), and counts as
+ * a worker of the pool meanwhile.  So one thread less is woken, and none sleeps
+ * while others work, which for short works counts.  Otherwise, and on a host's
+ * threads, it is a broadcast.
  * Errors: as lend_exec_broadcast().
  */
 LEND_API LEND_CHECKED int

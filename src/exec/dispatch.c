@@ -15,6 +15,8 @@ void
 dispatch_reset(struct dispatch *dispatch)
 {
 	dispatch->idle = 0;
+	dispatch->busy = 0;
+	dispatch->guests = 0;
 	memset(dispatch->idle_map, 0,
 	       dispatch_map_words(dispatch->width) * sizeof(uint64_t));
 	TAILQ_INIT(&dispatch->gangs);
@@ -43,12 +45,32 @@ give_worker(struct dispatch *dispatch, struct work_queue *queue,
 {
 	struct worker *worker = take_idle(dispatch);
 
+	dispatch->busy++;
 	worker->work = work;
 	worker->index = work->index++;
 	work->running++;
 	if (--work->wanted == 0)
 		TAILQ_REMOVE(queue, work, link);
 	pthread_cond_signal(&worker->wake);
+}
+
+static size_t
+free_seats(const struct dispatch *dispatch)
+{
+	return dispatch->width - dispatch->busy - dispatch->guests;
+}
+
+static bool
+gang_can_go(const struct dispatch *dispatch, const struct work *gang)
+{
+	return gang->wanted <= dispatch->idle &&
+	       gang->wanted <= free_seats(dispatch);
+}
+
+static bool
+offers_get(const struct dispatch *dispatch)
+{
+	return dispatch->idle > 0 && free_seats(dispatch) > 0;
 }
 
 /* Restores the equations (2) and (3). */
@@ -58,12 +80,12 @@ give_workers(struct dispatch *dispatch)
 	struct work *work;
 
 	while ((work = TAILQ_FIRST(&dispatch->gangs))) {
-		if (work->wanted > dispatch->idle)
+		if (!gang_can_go(dispatch, work))
 			return;
 		while (work->wanted)
 			give_worker(dispatch, &dispatch->gangs, work);
 	}
-	while (dispatch->idle && (work = TAILQ_FIRST(&dispatch->offers)))
+	while (offers_get(dispatch) && (work = TAILQ_FIRST(&dispatch->offers)))
 		give_worker(dispatch, &dispatch->offers, work);
 }
 
@@ -72,6 +94,8 @@ dispatch_idle(struct dispatch *dispatch, struct worker *worker)
 {
 	size_t number = (size_t)(worker - dispatch->workers);
 
+	if (worker->work)
+		dispatch->busy--;
 	worker->work = NULL;
 	dispatch->idle_map[number / WORD_BITS] |=
 		UINT64_C(1) << number % WORD_BITS;
@@ -83,6 +107,29 @@ void
 dispatch_gang(struct dispatch *dispatch, struct work *gang)
 {
 	TAILQ_INSERT_TAIL(&dispatch->gangs, gang, link);
+	give_workers(dispatch);
+}
+
+bool
+dispatch_team(struct dispatch *dispatch, struct work *gang)
+{
+	if (!TAILQ_EMPTY(&dispatch->gangs) ||
+	    gang->wanted - 1 > dispatch->idle ||
+	    gang->wanted > free_seats(dispatch))
+		return false;
+	dispatch->guests++;
+	gang->seated = true;
+	gang->index++;
+	if (--gang->wanted)
+		dispatch_gang(dispatch, gang);
+	return true;
+}
+
+void
+dispatch_leave(struct dispatch *dispatch, struct work *gang)
+{
+	dispatch->guests--;
+	gang->seated = false;
 	give_workers(dispatch);
 }
 
@@ -117,9 +164,10 @@ dispatch_sound(const struct dispatch *dispatch)
 	const struct work *head = TAILQ_FIRST(&dispatch->gangs);
 
 	if (dispatch->idle != count_bits(dispatch) ||
-	    dispatch->idle > dispatch->width)
+	    dispatch->idle + dispatch->busy > dispatch->width ||
+	    dispatch->busy + dispatch->guests > dispatch->width)
 		return false;
 	if (head)
-		return dispatch->idle < head->wanted;
-	return TAILQ_EMPTY(&dispatch->offers) || dispatch->idle == 0;
+		return !gang_can_go(dispatch, head);
+	return TAILQ_EMPTY(&dispatch->offers) || !offers_get(dispatch);
 }

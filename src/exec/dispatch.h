@@ -5,21 +5,32 @@
  * There are two kinds of work, each a record on the stack of its caller:
  *
  *   gang   a broadcast.  Gangs queue first come, first served; when as many
- *          workers are idle as the head wants, it gets them all at once.
+ *          workers are idle as the head wants, it gets them all at once.  A
+ *          team goes with its caller in the place of a worker if it can go at
+ *          once; otherwise it is a gang like any other: workers that are busy
+ *          go from one work to the next without a sleep, and a caller would
+ *          have to be woken.
  *   offer  a fork that would like helpers.  It gets idle workers one by one,
  *          but none while a gang waits: those are being saved for its head.
  *          Its caller works meanwhile, and withdraws what is left of the
  *          offer when it has nothing more to do.
  *
+ * A pool has `width` seats; who works for it takes one, be it a worker or a
+ * team's caller, its guest.  So no more threads work at once than it is wide,
+ * however many call.  (A fork's caller takes none: it does what it would do
+ * alone.)
+ *
  * Equations, true before and after every function here:
  *
- *   (1) idle = number of bits in idle_map <= width
- *   (2) a gang waits                      =>  idle < what its head wants
- *   (3) no gang waits and an offer waits  =>  idle = 0
+ *   (1) idle = number of bits in idle_map, idle + busy <= width,
+ *       busy + guests <= width
+ *   (2) a gang waits                      =>  its head cannot go: idle or
+ *       the free seats < what it wants
+ *   (3) no gang waits and an offer waits  =>  idle = 0 or no seat is free
  *
- * What could break (2) or (3) is a worker that becomes idle or a work that is
- * queued: both end with a round of giving, which restores them.  So nothing
- * waits that could run.
+ * What could break (2) or (3) is a worker that becomes idle, a guest that
+ * leaves or a work that is queued: all end with a round of giving, which
+ * restores them.  So nothing waits that could run.
  *
  * No starvation.  Of gangs: no later gang and no offer takes an idle worker
  * while the head waits, and what was running when it became the head is
@@ -46,6 +57,7 @@ struct work {
 	void *ctx;
 	size_t wanted;		/* workers still to come */
 	size_t index;		/* what the next one gets */
+	bool seated;		/* its caller is a guest */
 	size_t running;		/* workers that have it */
 	pthread_cond_t ended;	/* its caller sleeps here, nobody else */
 };
@@ -65,6 +77,8 @@ struct dispatch {
 	struct worker *workers;	/* width of them */
 	uint64_t *idle_map;	/* one bit per worker */
 	size_t idle;
+	size_t busy;		/* workers that have a work */
+	size_t guests;		/* callers that have a seat */
 	struct work_queue gangs;
 	struct work_queue offers;
 };
@@ -81,6 +95,15 @@ void dispatch_idle(struct dispatch *dispatch, struct worker *worker);
 /* Queues the work; wanted > 0. */
 void dispatch_gang(struct dispatch *dispatch, struct work *gang);
 void dispatch_offer(struct dispatch *dispatch, struct work *offer);
+
+/*
+ * Has the gang go, its caller as number 0, if it can go at once; wanted > 0.
+ * False: nothing has changed.
+ */
+bool dispatch_team(struct dispatch *dispatch, struct work *gang);
+
+/* The team's caller has done its part: its seat is free. */
+void dispatch_leave(struct dispatch *dispatch, struct work *gang);
 
 /* What the offer has not been given yet, it will not be. */
 void dispatch_withdraw(struct dispatch *dispatch, struct work *offer);

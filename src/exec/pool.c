@@ -23,14 +23,14 @@
  * stands alone; none is held while a work's function runs.  A running
  * function waits in here only for the helpers of its own fork: workers, and
  * callers while they are in their team, may neither broadcast nor call for a
- * team, so no worker ever waits for a worker to become idle.  A team's caller
- * does its share whether or not its workers have come, and nobody else waits
- * for it.  Waits of workers thus form trees along the nesting of forks, whose
- * leaves run: all running work ends (if the caller's functions end), its
- * workers become idle, and the head gang goes as soon as enough have.  Enough
- * there are: a gang is queued only when as many threads as it wants have been
- * started, and none ends before the pool does.  A fork waits for nobody to
- * become idle.
+ * team, so no worker ever waits for a worker to become idle, nor does a team's
+ * caller that has a seat, as its workers have theirs then.  Waits of
+ * workers thus form trees along the nesting of forks, whose leaves run: all
+ * running work ends (if the caller's functions end), its workers become idle,
+ * its seats free, and the head gang goes as soon as enough are.  Enough there
+ * are: a gang is queued only when as many threads as it wants have been
+ * started, none ends before the pool does, and a budget is no more than the
+ * seats.  A fork waits for nobody to become idle.
  *
  * fork(2).  A child has one thread and a copy of this memory, in which the
  * locks may be held and the queues half changed by threads that it has not.
@@ -260,11 +260,16 @@ is_under_way(const struct work *work)
 	return work->wanted || work->running;
 }
 
-/* Waits for the workers, and takes `count` out of what is promised. */
+/*
+ * Gives up the caller's seat, if it has one, waits for the workers, and takes
+ * `count` out of what is promised.
+ */
 static void
 leave(struct lend_pool *pool, struct work *work, size_t count, uint64_t life)
 {
 	pthread_mutex_lock(&pool->lock);
+	if (life == pool->life && work->seated)
+		dispatch_leave(&pool->dispatch, work);
 	while (life == pool->life && is_under_way(work))
 		pthread_cond_wait(&work->ended, &pool->lock);
 	if (life == pool->life)
@@ -274,16 +279,16 @@ leave(struct lend_pool *pool, struct work *work, size_t count, uint64_t life)
 
 /* False: there are not so many threads. */
 static bool
-start_gang(struct lend_pool *pool, struct work *gang)
+start_gang(struct lend_pool *pool, struct work *gang, bool is_team)
 {
 	bool enough;
 
 	pthread_mutex_lock(&pool->lock);
 	enough = pool->started >= gang->wanted;
-	if (enough)
-		dispatch_gang(&pool->dispatch, gang);
-	else
+	if (!enough)
 		gang->wanted = 0;
+	else if (!is_team || !dispatch_team(&pool->dispatch, gang))
+		dispatch_gang(&pool->dispatch, gang);
 	pthread_mutex_unlock(&pool->lock);
 	return enough;
 }
@@ -304,7 +309,7 @@ take_part(struct lend_pool *pool, const struct work *gang)
  * references to its stack.
  */
 static int
-run_gang(struct lend_pool *pool, struct work *gang, bool takes_part)
+run_gang(struct lend_pool *pool, struct work *gang, bool is_team)
 {
 	size_t count = gang->wanted;
 	uint64_t life;
@@ -314,8 +319,8 @@ run_gang(struct lend_pool *pool, struct work *gang, bool takes_part)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_cond_init(&gang->ended, NULL);
 	life = enter(pool, count, true);
-	enough = start_gang(pool, gang);
-	if (enough && takes_part)
+	enough = start_gang(pool, gang, is_team);
+	if (gang->seated)
 		take_part(pool, gang);
 	leave(pool, gang, count, life);
 	pthread_cond_destroy(&gang->ended);
@@ -335,10 +340,9 @@ int
 lend__pool_team(struct lend_pool *pool, size_t budget, lend_exec_fn *fn,
 		void *ctx)
 {
-	struct work gang = { .fn = fn, .ctx = ctx, .wanted = budget - 1,
-			     .index = 1 };
+	struct work gang = { .fn = fn, .ctx = ctx, .wanted = budget };
 
-	if (gang.wanted)
+	if (budget > 1)
 		return run_gang(pool, &gang, true);
 	take_part(pool, &gang);
 	return 0;

@@ -20,8 +20,9 @@
 /* As wide as the pools and hosts of most tests are. */
 #define WIDTH 4
 
-/* A pool, a token of it.  Both assert. */
+/* A pool, one of which all workers sleep, a token of it.  All assert. */
 lend_pool *pool_of(size_t width);
+lend_pool *pool_at_rest(size_t width);
 struct lend_exec token_of(lend_pool *pool, size_t budget);
 
 /* What the pool is doing just now.  Any thread. */

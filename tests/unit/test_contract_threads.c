@@ -232,7 +232,7 @@ seats_open(struct seats *seats, size_t threads)
 	ck_assert_msg(case_open(&seats->c, &einsum, NULL, wrong), "%s", wrong);
 	ck_assert(case_output_new(&seats->output, &seats->c));
 	case_output_fill(&seats->output, &seats->c);
-	seats->pool = pool_of(threads);
+	seats->pool = pool_at_rest(threads);
 	seats->exec = token_of(seats->pool, threads);
 }
 
@@ -244,11 +244,14 @@ seats_close(struct seats *seats)
 	ck_assert_int_eq(lend_pool_destroy(seats->pool), 0);
 }
 
-/* So a team of two wakes one thread. */
+/* So a team of two wakes one thread: each who takes part has a slot. */
 START_TEST(the_caller_has_a_seat)
 {
+	const struct lend_req req = { .tile_bytes = 1 };
 	struct team_shape team = team_shape((unsigned)_i);
 	lend_arena *arena = arena_of(NULL);
+	struct lend_worker loan;
+	uint64_t growths;
 	struct lend_call call;
 	struct seats seats;
 
@@ -258,7 +261,11 @@ START_TEST(the_caller_has_a_seat)
 	call.pn = team.pn;
 	ck_assert_int_eq(lend_plan_execute(seats.c.plan, arena, &seats.exec,
 					   &call, NULL), 0);
-	ck_assert_uint_eq(look(seats.pool).started, team.pm * team.pn - 1);
+	ck_assert_uint_eq(stats_of(arena).slots_idle, team.pm * team.pn);
+	growths = stats_of(arena).growths;
+	ck_assert_int_eq(lend_worker_checkout(arena, &req, &loan), 0);
+	lend_worker_return(arena, &loan);
+	ck_assert_uint_eq(stats_of(arena).growths, growths);
 	seats_close(&seats);
 	arena_end(arena);
 }

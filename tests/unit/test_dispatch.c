@@ -106,12 +106,82 @@ START_TEST(dispatch_gives_nothing_of_a_withdrawn_offer)
 }
 END_TEST
 
+/* A pool of two, both workers idle. */
+static void
+desk_of_two(struct desk *desk)
+{
+	desk_open(desk);
+	desk->dispatch.width = 2;
+	desk_idle(desk, 0);
+	desk_idle(desk, 1);
+}
+
+START_TEST(dispatch_seats_a_teams_caller)
+{
+	struct desk desk;
+	struct work team = { .wanted = 2 }, gang = { .wanted = 1 };
+	struct work offer = { .wanted = 1, .index = 1 };
+
+	desk_of_two(&desk);
+	ck_assert(dispatch_team(&desk.dispatch, &team));
+	ck_assert(dispatch_sound(&desk.dispatch));
+	ck_assert(team.seated);
+	ck_assert_uint_eq(team.running, 1);
+	ck_assert_ptr_eq(desk.workers[0].work, &team);
+	ck_assert_uint_eq(desk.workers[0].index, 1);
+	/* The other one sleeps on: there is no seat for it. */
+	dispatch_offer(&desk.dispatch, &offer);
+	ck_assert_ptr_null(desk.workers[1].work);
+	dispatch_gang(&desk.dispatch, &gang);
+	ck_assert_ptr_null(desk.workers[1].work);
+	ck_assert(dispatch_sound(&desk.dispatch));
+	dispatch_leave(&desk.dispatch, &team);
+	ck_assert(dispatch_sound(&desk.dispatch));
+	ck_assert(!team.seated);
+	ck_assert_ptr_eq(desk.workers[1].work, &gang);
+	ck_assert_uint_eq(offer.wanted, 1);
+	desk_idle(&desk, 0);
+	ck_assert_ptr_eq(desk.workers[0].work, &offer);
+}
+END_TEST
+
+START_TEST(dispatch_seats_nobody_before_others)
+{
+	struct desk desk;
+	struct work team = { .wanted = 2 }, next = { .wanted = 2 };
+	struct work small = { .wanted = 1 };
+
+	desk_of_two(&desk);
+	ck_assert(dispatch_team(&desk.dispatch, &team));
+	/* No seats. */
+	ck_assert(!dispatch_team(&desk.dispatch, &next));
+	ck_assert(!dispatch_team(&desk.dispatch, &small));
+	dispatch_gang(&desk.dispatch, &next);
+	dispatch_leave(&desk.dispatch, &team);
+	/* One now, but a gang waits for two. */
+	ck_assert(!dispatch_team(&desk.dispatch, &small));
+	ck_assert(!small.seated);
+	ck_assert_uint_eq(small.wanted, 1);
+	ck_assert_uint_eq(small.index, 0);
+	desk_idle(&desk, 0);
+	ck_assert_uint_eq(next.running, 2);
+	/* No worker: a team of one needs none, but a seat. */
+	ck_assert(!dispatch_team(&desk.dispatch, &small));
+	desk_idle(&desk, 1);
+	ck_assert(dispatch_team(&desk.dispatch, &small));
+	ck_assert_uint_eq(small.running, 0);
+	ck_assert(dispatch_sound(&desk.dispatch));
+}
+END_TEST
+
 static void
 add_dispatch(TCase *tcase)
 {
 	tcase_add_test(tcase, dispatch_gives_a_gang_its_workers_at_once);
 	tcase_add_test(tcase, dispatch_saves_workers_for_the_head);
 	tcase_add_test(tcase, dispatch_gives_nothing_of_a_withdrawn_offer);
+	tcase_add_test(tcase, dispatch_seats_a_teams_caller);
+	tcase_add_test(tcase, dispatch_seats_nobody_before_others);
 }
 
 static TCase *

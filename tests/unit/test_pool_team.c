@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pool's teams: a gang of workers of which the caller is one.
+ * The pool's teams: the caller and workers where those are idle.
  *
  * Threads other than the main one record what they see; the main thread
  * asserts.
@@ -28,7 +28,7 @@
 START_TEST(a_team_is_the_caller_and_workers)
 {
 	size_t budget = (size_t)_i;
-	lend_pool *pool = pool_of(WIDTH);
+	lend_pool *pool = pool_at_rest(WIDTH);
 	struct lend_exec exec = token_of(pool, budget);
 	struct meeting meeting;
 
@@ -44,7 +44,7 @@ START_TEST(a_team_is_the_caller_and_workers)
 			ck_assert(!pthread_equal(meeting.who[i],
 						 meeting.who[j]));
 	}
-	ck_assert_uint_eq(look(pool).started, budget - 1);
+	ck_assert_uint_eq(look(pool).idle, WIDTH);
 	ck_assert_int_eq(lend_pool_destroy(pool), 0);
 }
 END_TEST
@@ -54,7 +54,7 @@ START_TEST(a_team_has_the_workers_of_a_broadcast)
 {
 	struct lend_exec four, three;
 	struct meeting meeting, team;
-	lend_pool *pool = pool_of(WIDTH);
+	lend_pool *pool = pool_at_rest(WIDTH);
 	size_t found;
 
 	four = token_of(pool, WIDTH);
@@ -72,7 +72,6 @@ START_TEST(a_team_has_the_workers_of_a_broadcast)
 						       meeting.who[j]) != 0;
 		ck_assert_uint_eq(found, WIDTH - 1);
 	}
-	ck_assert_uint_eq(look(pool).started, WIDTH - 1);
 	ck_assert_int_eq(lend_pool_destroy(pool), 0);
 }
 END_TEST
@@ -118,7 +117,7 @@ assert_all_refused(const struct inside *inside, size_t count)
 /* "counts as a worker of the pool meanwhile", and not any longer. */
 START_TEST(the_caller_is_a_worker_meanwhile)
 {
-	lend_pool *pool = pool_of(WIDTH);
+	lend_pool *pool = pool_at_rest(WIDTH);
 	struct inside inside = { .exec = token_of(pool, 3) };
 
 	for (int round = 1; round <= 3; round++) {
@@ -157,7 +156,7 @@ call_through_other(size_t index, void *ctx)
 /* In a team of another pool it is still one of the first one's. */
 START_TEST(teams_of_two_pools_nest)
 {
-	lend_pool *pool = pool_of(2), *other = pool_of(2);
+	lend_pool *pool = pool_at_rest(2), *other = pool_at_rest(2);
 	struct inside inside = { .exec = token_of(pool, 2),
 				 .other = token_of(other, 2) };
 
@@ -206,6 +205,8 @@ END_TEST
 struct leader {
 	struct lend_exec exec;
 	struct hold held;
+	pthread_t self;
+	atomic_bool takes_part;
 	atomic_bool returned;
 	int error;
 };
@@ -215,6 +216,8 @@ hold_team(size_t index, void *ctx)
 {
 	struct leader *leader = ctx;
 
+	if (pthread_equal(leader->self, pthread_self()))
+		atomic_store(&leader->takes_part, true);
 	hold(index, &leader->held);
 	pthread_testcancel();
 }
@@ -224,6 +227,7 @@ lead(void *arg)
 {
 	struct leader *leader = arg;
 
+	leader->self = pthread_self();
 	leader->error = lend_exec_team(&leader->exec, hold_team, leader);
 	atomic_store(&leader->returned, true);
 	return NULL;
@@ -232,12 +236,13 @@ lead(void *arg)
 /* A caller that is cancelled stays until its workers are done. */
 START_TEST(a_team_is_no_cancellation_point)
 {
-	lend_pool *pool = pool_of(2);
+	lend_pool *pool = pool_at_rest(2);
 	struct leader leader = { .exec = token_of(pool, 2), .error = -1 };
 	pthread_t thread;
 
 	ck_assert_int_eq(pthread_create(&thread, NULL, lead, &leader), 0);
 	await_inside(&leader.held, 2);
+	ck_assert(atomic_load(&leader.takes_part));
 	ck_assert_int_eq(pthread_cancel(thread), 0);
 	ck_assert_int_eq(lend_pool_destroy(pool), -EBUSY);
 	atomic_store(&leader.held.open, true);
@@ -248,27 +253,71 @@ START_TEST(a_team_is_no_cancellation_point)
 }
 END_TEST
 
-/* The caller's share does not wait for workers; the team ends with them. */
-START_TEST(the_caller_begins_while_workers_are_busy)
+static void
+leader_start(struct leader *leader, pthread_t *thread, lend_pool *pool)
+{
+	memset(leader, 0, sizeof(*leader));
+	leader->exec = token_of(pool, 2);
+	leader->error = -1;
+	ck_assert_int_eq(pthread_create(thread, NULL, lead, leader), 0);
+}
+
+static void
+leader_end(struct leader *leader, pthread_t thread)
+{
+	atomic_store(&leader->held.open, true);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	ck_assert_int_eq(atomic_load(&leader->held.inside), 2);
+	ck_assert_int_eq(leader->error, 0);
+}
+
+static void
+await_gangs(lend_pool *pool, size_t gangs)
+{
+	while (look(pool).gangs != gangs)
+		sched_yield();
+}
+
+/* Workers that come to a work are not asleep, and the caller would be. */
+START_TEST(a_team_that_cannot_go_is_of_workers)
 {
 	struct hold held = { 0 };
 	struct client busy;
-	lend_pool *pool = pool_of(2);
-	struct leader leader = { .exec = token_of(pool, 2), .error = -1 };
+	lend_pool *pool = pool_at_rest(2);
+	struct leader leader;
 	pthread_t thread;
 
 	client_start(&busy, pool, 2, hold, &held);
 	await_inside(&held, 2);
-	atomic_store(&leader.held.open, true);
-	ck_assert_int_eq(pthread_create(&thread, NULL, lead, &leader), 0);
-	await_inside(&leader.held, 1);
-	ck_assert_uint_eq(look(pool).gangs, 1);
-	ck_assert(!atomic_load(&leader.returned));
+	leader_start(&leader, &thread, pool);
+	await_gangs(pool, 1);
+	ck_assert_int_eq(atomic_load(&leader.held.inside), 0);
 	atomic_store(&held.open, true);
 	client_end(&busy);
-	ck_assert_int_eq(pthread_join(thread, NULL), 0);
-	ck_assert_int_eq(atomic_load(&leader.held.inside), 2);
-	ck_assert_int_eq(leader.error, 0);
+	leader_end(&leader, thread);
+	ck_assert(!atomic_load(&leader.takes_part));
+	ck_assert_int_eq(lend_pool_destroy(pool), 0);
+}
+END_TEST
+
+/* Two threads of two seats work; a worker that sleeps is none too many. */
+START_TEST(no_more_work_than_there_are_seats)
+{
+	lend_pool *pool = pool_at_rest(2);
+	struct leader first, second;
+	pthread_t threads[2];
+
+	leader_start(&first, &threads[0], pool);
+	await_inside(&first.held, 2);
+	ck_assert(atomic_load(&first.takes_part));
+	leader_start(&second, &threads[1], pool);
+	await_gangs(pool, 1);
+	ck_assert_uint_eq(look(pool).idle, 1);
+	ck_assert(look(pool).sound);
+	ck_assert_int_eq(atomic_load(&second.held.inside), 0);
+	leader_end(&first, threads[0]);
+	leader_end(&second, threads[1]);
+	ck_assert(!atomic_load(&second.takes_part));
 	ck_assert_int_eq(lend_pool_destroy(pool), 0);
 }
 END_TEST
@@ -371,7 +420,7 @@ part(size_t index, void *ctx)
 /* In the child the team's caller does not wait for workers it has not. */
 START_TEST(a_team_that_forks_ends_in_the_child_too)
 {
-	lend_pool *pool = pool_of(2);
+	lend_pool *pool = pool_at_rest(2);
 	struct parting parting = { .exec = token_of(pool, 2) };
 	int error, status = -1;
 
@@ -399,7 +448,8 @@ main(void)
 	tcase_add_test(tcase, teams_of_two_pools_nest);
 	tcase_add_test(tcase, threads_that_cannot_start_are_reported);
 	tcase_add_test(tcase, a_team_is_no_cancellation_point);
-	tcase_add_test(tcase, the_caller_begins_while_workers_are_busy);
+	tcase_add_test(tcase, a_team_that_cannot_go_is_of_workers);
+	tcase_add_test(tcase, no_more_work_than_there_are_seats);
 	tcase_add_test(tcase, teams_of_many_clients_do_not_deadlock);
 	tcase_add_test(tcase, a_team_that_forks_ends_in_the_child_too);
 	return suite_run(suite);
