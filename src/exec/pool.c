@@ -151,7 +151,6 @@ await_work(struct worker *worker)
 {
 	struct lend_pool *pool = worker->pool;
 
-	dispatch_idle(&pool->dispatch, worker);
 	while (!worker->work && !pool->ending)
 		pthread_cond_wait(&worker->wake, &pool->lock);
 	return worker->work;
@@ -180,6 +179,7 @@ worker_main(void *arg)
 			break;
 		if (--work->running == 0)
 			pthread_cond_signal(&work->ended);
+		dispatch_idle(&pool->dispatch, worker);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return NULL;
@@ -193,6 +193,7 @@ spawn(struct lend_pool *pool, size_t number)
 	int error;
 
 	worker->pool = pool;
+	worker->work = NULL;
 	pthread_cond_init(&worker->wake, NULL);
 	error = spawn_thread(&worker->thread, worker_main, worker);
 	if (error)
@@ -215,6 +216,8 @@ start_workers(struct lend_pool *pool, size_t wish)
 	pthread_mutex_unlock(&pool->lock);
 	while (started < wish && spawn(pool, started)) {
 		pthread_mutex_lock(&pool->lock);
+		/* Idle before it runs: what a work finds is not chance. */
+		dispatch_idle(&pool->dispatch, &pool->workers[started]);
 		pool->started = ++started;
 		pthread_mutex_unlock(&pool->lock);
 	}

@@ -114,6 +114,23 @@ assert_all_refused(const struct inside *inside, size_t count)
 	}
 }
 
+/* Threads are idle as soon as there are any: nothing is left to chance. */
+START_TEST(the_first_team_has_its_caller)
+{
+	for (int i = 0; i < 50; i++) {
+		lend_pool *pool = pool_of(WIDTH);
+		struct lend_exec exec = token_of(pool, WIDTH);
+		struct meeting meeting;
+
+		meeting_start(&meeting, WIDTH);
+		ck_assert_int_eq(lend_exec_team(&exec, meet, &meeting), 0);
+		ck_assert(pthread_equal(meeting.who[0], pthread_self()));
+		ck_assert_uint_eq(look(pool).idle, WIDTH);
+		ck_assert_int_eq(lend_pool_destroy(pool), 0);
+	}
+}
+END_TEST
+
 /* "counts as a worker of the pool meanwhile", and not any longer. */
 START_TEST(the_caller_is_a_worker_meanwhile)
 {
@@ -418,6 +435,19 @@ part(size_t index, void *ctx)
 }
 
 /* In the child the team's caller does not wait for workers it has not. */
+/* In the child the pool has no threads, and may have others. */
+static bool
+is_as_new(lend_pool *pool)
+{
+	struct lend_exec exec = token_of(pool, 2);
+	atomic_int runs = 0;
+
+	return look(pool).started == 0 &&
+	       lend_exec_team(&exec, count_run, &runs) == 0 &&
+	       atomic_load(&runs) == 2 && look(pool).sound &&
+	       look(pool).idle == 2;
+}
+
 START_TEST(a_team_that_forks_ends_in_the_child_too)
 {
 	lend_pool *pool = pool_at_rest(2);
@@ -427,7 +457,7 @@ START_TEST(a_team_that_forks_ends_in_the_child_too)
 	pthread_barrier_init(&parting.barrier, NULL, 2);
 	error = lend_exec_team(&parting.exec, part, &parting);
 	if (parting.child == 0)
-		_exit(error || lend_pool_destroy(pool) ? 1 : 0);
+		_exit(error || !is_as_new(pool) || lend_pool_destroy(pool));
 	ck_assert_int_eq(error, 0);
 	ck_assert_int_eq(waitpid(parting.child, &status, 0), parting.child);
 	ck_assert_int_eq(status, 0);
@@ -447,6 +477,7 @@ main(void)
 	tcase_add_test(tcase, the_caller_is_a_worker_meanwhile);
 	tcase_add_test(tcase, teams_of_two_pools_nest);
 	tcase_add_test(tcase, threads_that_cannot_start_are_reported);
+	tcase_add_test(tcase, the_first_team_has_its_caller);
 	tcase_add_test(tcase, a_team_is_no_cancellation_point);
 	tcase_add_test(tcase, a_team_that_cannot_go_is_of_workers);
 	tcase_add_test(tcase, no_more_work_than_there_are_seats);
