@@ -258,17 +258,12 @@ lend_warmer_drain(lend_warmer *warmer, const char *id)
 int
 lend_warmer_stats(lend_warmer *warmer, struct lend_warmer_stats *stats)
 {
-	int error;
-
 	if (!warmer || !stats)
 		return -EINVAL;
 	memset(stats, 0, sizeof(*stats));
-	error = lend_warm_pool_stats(warmer->pool, &stats->pool);
-	if (error)
-		return error;
 	pthread_mutex_lock(&warmer->lock);
 	stats->prepared = warmer->prepared;
-	stats->failed = warmer->failed - warmer->given_up;
+	stats->failed = warmer->failed;
 	stats->late = warmer->given_up;
 	stats->held_off = warmer->held_off;
 	stats->preparing = warmer->on_time + warmer->late;
@@ -277,7 +272,8 @@ lend_warmer_stats(lend_warmer *warmer, struct lend_warmer_stats *stats)
 	/* Relaxed: counts. */
 	stats->dead = load_relaxed(&warmer->dead);
 	stats->destroyed = load_relaxed(&warmer->destroyed);
-	return 0;
+	/* Last: what is counted as failed above is in flight no more. */
+	return lend_warm_pool_stats(warmer->pool, &stats->pool);
 }
 
 lend_warm_pool *

@@ -114,10 +114,15 @@ bring_in(lend_warmer *warmer, const char *id, void *slot, int error)
 	return error == -ECANCELED ? 0 : error;
 }
 
-/*
- * How a fill of the task has come out.  One that failed is abandoned, and with
- * it those to come.
- */
+/* A fill of the task has failed: it is abandoned, and with it those to come. */
+static void
+fail(lend_warmer *warmer, struct task *task)
+{
+	task_failed(task, &warmer->policy, os_now());
+	warmer_abandon(warmer, task, 1);
+}
+
+/* How a fill of the task has come out that was not given up. */
 static void
 finish(lend_warmer *warmer, struct task *task, int error)
 {
@@ -126,9 +131,9 @@ finish(lend_warmer *warmer, struct task *task, int error)
 		task_succeeded(task);
 		return;
 	}
+	fail(warmer, task);
+	/* Who sees it counted sees it in flight no more. */
 	warmer->failed++;
-	task_failed(task, &warmer->policy, os_now());
-	warmer_abandon(warmer, task, 1);
 }
 
 static void
@@ -220,7 +225,7 @@ warmer_give_up(lend_warmer *warmer, uint64_t now)
 		warmer->given_up++;
 		/* The hand may end meanwhile. */
 		task->users++;
-		finish(warmer, task, -ETIMEDOUT);
+		fail(warmer, task);
 		task->users--;
 		/* Another one may prepare in its place. */
 		pthread_cond_broadcast(&warmer->work);
