@@ -140,50 +140,42 @@ END_TEST
 
 /* Broadcast. */
 
-/* "once on each of budget distinct workers, all at the same time" */
-START_TEST(broadcast_meets)
+typedef int gang_fn(const struct lend_exec *exec, lend_exec_fn *fn, void *ctx);
+
+/* With every budget, all of a gang run at the same time. */
+static void
+all_meet(enum kind kind, gang_fn *gang)
 {
 	for (size_t wish = 1; wish <= WIDTH; wish++) {
-		struct lend_exec exec = token((enum kind)_i, wish);
+		struct lend_exec exec = token(kind, wish);
 		size_t budget = lend_exec_budget(&exec);
 		struct meeting meeting;
 
 		meeting_start(&meeting, budget);
-		ck_assert_int_eq(lend_exec_broadcast(&exec, meet, &meeting),
-				 0);
+		ck_assert_int_eq(gang(&exec, meet, &meeting), 0);
 		ck_assert_int_eq(atomic_load(&meeting.strays), 0);
 		for (size_t i = 0; i < WIDTH; i++)
 			ck_assert_int_eq(atomic_load(&meeting.runs[i]),
 					 i < budget);
-		if (_i == SERIAL)
+		if (kind == SERIAL)
 			ck_assert(pthread_equal(meeting.who[0],
 						pthread_self()));
 	}
 	ck_assert_int_eq(atomic_load(&threads.broadcasts),
-			 _i == HOST ? WIDTH : 0);
+			 kind == HOST ? WIDTH : 0);
+}
+
+/* "once on each of budget distinct workers, all at the same time" */
+START_TEST(broadcast_meets)
+{
+	all_meet((enum kind)_i, lend_exec_broadcast);
 }
 END_TEST
 
 /* A team is a broadcast but for who may be in it. */
 START_TEST(a_team_meets)
 {
-	for (size_t wish = 1; wish <= WIDTH; wish++) {
-		struct lend_exec exec = token((enum kind)_i, wish);
-		size_t budget = lend_exec_budget(&exec);
-		struct meeting meeting;
-
-		meeting_start(&meeting, budget);
-		ck_assert_int_eq(lend_exec_team(&exec, meet, &meeting), 0);
-		ck_assert_int_eq(atomic_load(&meeting.strays), 0);
-		for (size_t i = 0; i < WIDTH; i++)
-			ck_assert_int_eq(atomic_load(&meeting.runs[i]),
-					 i < budget);
-		if (_i == SERIAL)
-			ck_assert(pthread_equal(meeting.who[0],
-						pthread_self()));
-	}
-	ck_assert_int_eq(atomic_load(&threads.broadcasts),
-			 _i == HOST ? WIDTH : 0);
+	all_meet((enum kind)_i, lend_exec_team);
 }
 END_TEST
 
