@@ -3,6 +3,13 @@
 
 #include "base/util.h"
 
+void
+dims_clear(struct dims *dims)
+{
+	dims->count = 0;
+	dims->total = 1;
+}
+
 bool
 dims_add(struct dims *dims, struct dim dim)
 {

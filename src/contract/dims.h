@@ -46,6 +46,9 @@ dims_bytes(size_t room)
 	return sizeof(struct dims) + room * sizeof(struct dim);
 }
 
+/* Leaves no dim: an index of one place. */
+void dims_clear(struct dims *dims);
+
 /*
  * Appends a dim; one of extent 1 leaves no trace.  False: the product of the
  * extents would overflow, nothing changed.

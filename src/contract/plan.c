@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "contract/error.h"
 #include "contract/layout.h"
+#include "contract/method.h"
 #include "contract/narrow.h"
 #include "contract/side.h"
 
@@ -152,86 +153,7 @@ wants_swap(const struct lend_plan *plan)
 	return n < m;
 }
 
-/* The method, and the order of each index. */
-
-static double
-elements(double a, double b, double c, double d)
-{
-	return a * b * c * d;
-}
-
-static bool
-append_all(struct dims *to, const struct dims *from)
-{
-	for (size_t i = 0; i < from->count; i++)
-		if (!dims_add(to, from->dim[i]))
-			return false;
-	return true;
-}
-
-static void
-dims_clear(struct dims *dims)
-{
-	dims->count = 0;
-	dims->total = 1;
-}
-
-/*
- * A single column: rows and batch are one index, and an operand's own sum is
- * a sum over both, along which the other one stands still.  Not where both
- * have such sums: the product of the two is more work than their sum.
- */
-static bool
-to_loops(struct lend_plan *plan)
-{
-	struct dims *sum = plan->sum_a->total > 1 ? plan->sum_a : plan->sum_b;
-
-	if (plan->n->total > 1 ||
-	    (plan->sum_a->total > 1 && plan->sum_b->total > 1))
-		return false;
-	if (!append_all(plan->m, plan->batch) || !append_all(plan->k, sum))
-		return false;
-	dims_clear(plan->batch);
-	dims_clear(sum);
-	plan->method = METHOD_LOOPS;
-	return true;
-}
-
-/* Whether the products lie side by side.  The batch is left in order. */
-static bool
-is_side_by_side(const struct lend_plan *plan)
-{
-	struct dims *batch = plan->batch;
-
-	if (batch->total < PLAN_LEAST_RUN)
-		return false;
-	dims_sort(batch, OPERAND_C);
-	dims_fuse(batch);
-	return batch->dim[0].extent >= PLAN_LEAST_RUN &&
-	       batch->dim[0].stride[OPERAND_A] == 1 &&
-	       batch->dim[0].stride[OPERAND_B] == 1 &&
-	       batch->dim[0].stride[OPERAND_C] == 1;
-}
-
-/* Many small products: rows, columns and batch are one index. */
-static bool
-to_long_loops(struct lend_plan *plan)
-{
-	double terms = elements((double)plan->m->total,
-				(double)plan->n->total,
-				(double)plan->k->total, 1);
-
-	if (plan->n->total == 1 || terms > PLAN_SMALL_PRODUCT ||
-	    plan->sum_a->total > 1 || plan->sum_b->total > 1 ||
-	    !is_side_by_side(plan))
-		return false;
-	if (!append_all(plan->m, plan->n) || !append_all(plan->m, plan->batch))
-		return false;
-	dims_clear(plan->n);
-	dims_clear(plan->batch);
-	plan->method = METHOD_LOOPS;
-	return true;
-}
+/* The order of each index. */
 
 /* How many elements each operand has, once each. */
 struct counts {
@@ -245,11 +167,9 @@ count_elements(const struct lend_plan *plan)
 	double k = (double)plan->k->total, batch = (double)plan->batch->total;
 
 	return (struct counts){ {
-		[OPERAND_A] = elements(m, k, batch,
-				       (double)plan->sum_a->total),
-		[OPERAND_B] = elements(k, n, batch,
-				       (double)plan->sum_b->total),
-		[OPERAND_C] = elements(m, n, batch, 1)
+		[OPERAND_A] = m * k * batch * (double)plan->sum_a->total,
+		[OPERAND_B] = k * n * batch * (double)plan->sum_b->total,
+		[OPERAND_C] = m * n * batch
 	} };
 }
 
@@ -398,8 +318,7 @@ fill(struct lend_plan *plan, const struct shape *shape,
 		swap_inputs(plan);
 		counts = count_elements(plan);
 	}
-	if (!to_loops(plan))
-		to_long_loops(plan);
+	method_loops(plan);
 	order(plan, &counts);
 	return 0;
 }

@@ -13,7 +13,8 @@
  * that C's unit stride runs along, as the kernels want it.
  *
  * Where n is 1 there is nothing to pack for (METHOD_LOOPS): then the batch is
- * part of m, and what a single operand sums is part of k.  The same where many
+ * part of m, and what a single operand sums is part of k.  Nor is there where
+ * nothing is summed and columns are long: an outer product.  The same where many
  * small products lie side by side, the batch at unit stride in all three: then
  * m, n and batch are one index, and the loops run along many products at once,
  * or where there are tiles enough, a kernel does (METHOD_SIDE, side.h).

@@ -69,11 +69,15 @@ START_TEST(random_contractions)
 }
 END_TEST
 
-/* Elementwise products: nothing is summed. */
+/* Elementwise and outer products: nothing is summed. */
 static void
 try_products(const char *kernel, enum lend_type type)
 {
-	static const char *const forms[] = { "a,a->a", "ab,ab->ab", "ab,b->ab" };
+	static const char *const forms[] = {
+		"a,a->a", "ab,ab->ab", "ab,b->ab",
+		"a,b->ab", "b,a->ba", "cb,ca->cba"
+	};
+	const size_t n = sizeof(forms) / sizeof(forms[0]);
 	struct lend_plan_options options = options_of(kernel);
 	struct site site;
 
@@ -82,9 +86,10 @@ try_products(const char *kernel, enum lend_type type)
 	site = site_open();
 	for (unsigned i = 0; i < scale(CASES / 4); i++) {
 		struct form_extents extents = { { ['a'] = 1 + i % 200,
-						  ['b'] = 1 + i % 5 } };
+						  ['b'] = 1 + i % 5,
+						  ['c'] = 1 + i % 3 } };
 		struct random_einsum einsum =
-			form_einsum(forms[i % 3], type, &extents, i);
+			form_einsum(forms[i % n], type, &extents, i);
 
 		einsum.beta[0] = 0;
 		site_try(&site, &einsum, &options, team_shape(i), FROM_ARENA);

@@ -262,6 +262,22 @@ START_TEST(loops_are_told)
 }
 END_TEST
 
+/* Where columns are long: short ones are stored a tile at a time. */
+START_TEST(outer_products_are_loops)
+{
+	lend_plan *plan = matrices(300, 400, 1, LEND_F64);
+
+	ck_assert(describe(plan, 1).loops);
+	lend_plan_destroy(plan);
+	plan = matrices(400, 10, 1, LEND_F64);
+	ck_assert(!describe(plan, 1).loops);
+	lend_plan_destroy(plan);
+	plan = matrices(300, 400, 2, LEND_F64);
+	ck_assert(!describe(plan, 1).loops);
+	lend_plan_destroy(plan);
+}
+END_TEST
+
 /* ------------------------------------------------------------------------
  * The team, and what it borrows
  * --------------------------------------------------------------------- */
@@ -418,6 +434,7 @@ main(void)
 	tcase_add_test(tcase, complex_numbers_take_four_times_the_work);
 	tcase_add_loop_test(tcase, blocks_are_made_of_tiles, 0, 4);
 	tcase_add_test(tcase, loops_are_told);
+	tcase_add_test(tcase, outer_products_are_loops);
 	tcase_add_loop_test(tcase, the_request_is_the_teams, 0, 12);
 	tcase_add_test(tcase, groups_that_share_a_panel_have_a_barrier_each);
 	tcase_add_test(tcase, requests_that_do_not_fit_overflow);
