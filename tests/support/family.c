@@ -9,6 +9,7 @@
 #include "support/audit.h"
 #include "support/demand.h"
 #include "support/fault.h"
+#include "support/suite.h"
 
 /* Longer than any child takes under the slowest tool. */
 #define HANGING_SECONDS 100
@@ -33,10 +34,9 @@ count_end(void)
 TCase *
 family_case(Suite *suite, const char *name)
 {
-	TCase *tcase = tcase_create(name);
+	TCase *tcase = suite_case(suite, name);
 
 	tcase_add_checked_fixture(tcase, count_begin, count_end);
-	suite_add_tcase(suite, tcase);
 	return tcase;
 }
 

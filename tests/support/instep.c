@@ -10,7 +10,7 @@
 #include "base/os.h"
 
 /* After so many steps of a spin the other one is thought not to run. */
-#define PATIENCE 200
+#define PATIENCE 2000
 /* Offsets of so many steps, in either direction. */
 #define OFFSETS 24
 
@@ -32,16 +32,26 @@ instep_begin(size_t index)
 	}
 }
 
+/*
+ * Who comes first sleeps if the other one does not run: yielding, it would
+ * wait for its turn after everybody else's on a busy machine, each round.
+ */
 void
 instep_meet(struct instep *step)
 {
-	unsigned arrived = atomic_fetch_add(&step->arrivals, 1) + 1;
+	uint32_t seen = atomic_fetch_add(&step->arrivals, 1) + 1;
 	/* Of this meeting: the first one's number is odd. */
-	unsigned both = arrived + arrived % 2;
+	uint32_t both = seen + seen % 2;
 
-	for (unsigned spins = 1; atomic_load(&step->arrivals) < both; spins++)
-		if (spins % PATIENCE == 0)
-			sched_yield();
+	if (atomic_exchange(&step->asleep, false))
+		os_futex_wake_all(&step->arrivals);
+	for (unsigned spins = 1; seen < both; spins++) {
+		if (spins % PATIENCE == 0) {
+			atomic_store(&step->asleep, true);
+			os_futex_wait(&step->arrivals, seen);
+		}
+		seen = atomic_load(&step->arrivals);
+	}
 }
 
 void

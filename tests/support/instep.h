@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads in step, without sleeping: for a race that lasts a few
+ * Two threads in step, as a rule without sleeping: for a race that lasts a few
  * nanoseconds.  Round after round both meet and go on at once, one of them a
  * little later than in the round before, so that in the end every offset has
  * been tried.
@@ -9,10 +9,13 @@
 #define TESTS_SUPPORT_INSTEP_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct instep {
-	_Alignas(128) atomic_uint arrivals;
+	_Alignas(128) _Atomic(uint32_t) arrivals;
+	atomic_bool asleep;	/* one may be, until the other comes */
 };
 
 /*

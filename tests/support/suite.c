@@ -20,8 +20,11 @@ extern char **environ;
 TCase *
 suite_case(Suite *suite, const char *name)
 {
-	TCase *tcase = tcase_create(name);
+	TCase *tcase;
 
+	/* Check's own 4 seconds a test are short on a busy machine. */
+	setenv("CK_DEFAULT_TIMEOUT", "60", false);
+	tcase = tcase_create(name);
 	suite_add_tcase(suite, tcase);
 	return tcase;
 }

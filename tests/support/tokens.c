@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "support/suite.h"
 #include "support/tokens.h"
 
 #include <errno.h>
@@ -123,9 +124,8 @@ token(enum kind kind, size_t budget)
 TCase *
 tokens_case(Suite *suite, const char *name)
 {
-	TCase *tcase = tcase_create(name);
+	TCase *tcase = suite_case(suite, name);
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
-	suite_add_tcase(suite, tcase);
 	return tcase;
 }

@@ -10,6 +10,7 @@
 #include "mem/init.h"
 #include "support/audit.h"
 #include "support/fault.h"
+#include "support/suite.h"
 
 /* No operation allocates so often: the loop does not end then. */
 #define ALLOCATIONS_MAX 64
@@ -192,27 +193,23 @@ look_end(void)
 TCase *
 starved_case(Suite *suite, const char *name)
 {
-	TCase *tcase = tcase_create(name);
+	TCase *tcase = suite_case(suite, name);
 
 	tcase_add_checked_fixture(tcase, look_begin, look_end);
-	suite_add_tcase(suite, tcase);
 	return tcase;
 }
 
 int
 starved_run(Suite *suite)
 {
-	SRunner *runner = srunner_create(suite);
 	struct fault_counts left;
-	int failed;
+	int status;
 
 	/* First: it chooses the backend that the counting stands before. */
 	if (lend__init())
 		return EXIT_FAILURE;
 	fault_install(NULL);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
+	status = suite_run(suite);
 	left = fault_counts();
 	fault_uninstall();
 	if (left.extent_bytes || left.pages_bytes !=
@@ -221,7 +218,7 @@ starved_run(Suite *suite)
 			"pages\n", left.extent_bytes, left.pages_bytes);
 		return EXIT_FAILURE;
 	}
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return status;
 }
 
 bool

@@ -3,10 +3,10 @@
  * Who gets the idle workers: the policy, without threads.
  */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "exec/dispatch.h"
+#include "support/suite.h"
 
 struct desk {
 	struct dispatch dispatch;
@@ -184,26 +184,11 @@ add_dispatch(TCase *tcase)
 	tcase_add_test(tcase, dispatch_seats_nobody_before_others);
 }
 
-static TCase *
-new_case(Suite *suite, const char *name)
-{
-	TCase *tcase = tcase_create(name);
-
-	suite_add_tcase(suite, tcase);
-	return tcase;
-}
-
 int
 main(void)
 {
 	Suite *suite = suite_create("dispatch");
-	SRunner *runner;
-	int failed;
 
-	add_dispatch(new_case(suite, "dispatch"));
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	add_dispatch(suite_case(suite, "dispatch"));
+	return suite_run(suite);
 }

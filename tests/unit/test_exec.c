@@ -8,10 +8,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lend/exec.h"
+#include "support/suite.h"
 #include "support/tokens.h"
 #include "support/workers.h"
 
@@ -332,14 +332,8 @@ int
 main(void)
 {
 	Suite *suite = suite_create("exec");
-	SRunner *runner;
-	int failed;
 
 	add_tokens(tokens_case(suite, "tokens"));
 	add_broadcast(tokens_case(suite, "broadcast"));
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -6,10 +6,10 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lend/exec.h"
+#include "support/suite.h"
 #include "support/tokens.h"
 #include "support/workers.h"
 
@@ -221,13 +221,7 @@ int
 main(void)
 {
 	Suite *suite = suite_create("exec_ranges");
-	SRunner *runner;
-	int failed;
 
 	add_ranges(tokens_case(suite, "ranges"));
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }

@@ -16,11 +16,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "exec/pool.h"
 #include "lend/exec.h"
 #include "support/fault.h"
+#include "support/suite.h"
 #include "support/workers.h"
 
 /*
@@ -475,27 +475,12 @@ add_broadcast(TCase *tcase)
 	tcase_add_test(tcase, broadcast_is_no_cancellation_point);
 }
 
-static TCase *
-new_case(Suite *suite, const char *name)
-{
-	TCase *tcase = tcase_create(name);
-
-	suite_add_tcase(suite, tcase);
-	return tcase;
-}
-
 int
 main(void)
 {
 	Suite *suite = suite_create("pool");
-	SRunner *runner;
-	int failed;
 
-	add_threads(new_case(suite, "threads"));
-	add_broadcast(new_case(suite, "broadcast"));
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	add_threads(suite_case(suite, "threads"));
+	add_broadcast(suite_case(suite, "broadcast"));
+	return suite_run(suite);
 }

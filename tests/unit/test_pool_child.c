@@ -15,6 +15,7 @@
 
 #include "lend/exec.h"
 #include "support/process.h"
+#include "support/suite.h"
 #include "support/workers.h"
 
 /*
@@ -336,26 +337,11 @@ add_child(TCase *tcase)
 	tcase_add_test(tcase, a_child_forked_under_load_can_use_the_pool);
 }
 
-static TCase *
-new_case(Suite *suite, const char *name)
-{
-	TCase *tcase = tcase_create(name);
-
-	suite_add_tcase(suite, tcase);
-	return tcase;
-}
-
 int
 main(void)
 {
 	Suite *suite = suite_create("pool_child");
-	SRunner *runner;
-	int failed;
 
-	add_child(new_case(suite, "child"));
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	add_child(suite_case(suite, "child"));
+	return suite_run(suite);
 }

@@ -11,11 +11,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "exec/pool.h"
 #include "lend/exec.h"
+#include "support/suite.h"
 #include "support/workers.h"
 
 /* Fork. */
@@ -404,29 +404,14 @@ add_fork(TCase *tcase)
 	tcase_add_test(tcase, forks_of_all_workers_do_not_deadlock);
 }
 
-static TCase *
-new_case(Suite *suite, const char *name)
-{
-	TCase *tcase = tcase_create(name);
-
-	suite_add_tcase(suite, tcase);
-	return tcase;
-}
-
 int
 main(void)
 {
 	Suite *suite = suite_create("pool_fork");
-	SRunner *runner;
 	TCase *clients;
-	int failed;
 
-	add_fork(new_case(suite, "fork"));
-	clients = new_case(suite, "clients");
+	add_fork(suite_case(suite, "fork"));
+	clients = suite_case(suite, "clients");
 	tcase_add_loop_test(clients, clients_never_deadlock, 0, 2);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(suite);
 }
