@@ -294,7 +294,7 @@ measure_networks(const struct options *options)
 		.path = options->quick ? quick : paths,
 		.repeats = options->repeats ? options->repeats :
 			   options->quick ? 2 : 5,
-		.sample_ns = (options->quick ? 1 : 50) * MS,
+		.sample_ns = (options->quick ? 1 : 100) * MS,
 		.cpu = options->cpu,
 		.numpy = numpy->present,
 	};
