@@ -44,8 +44,9 @@ struct kernel_ahead {
 #define LEAST_MR 4
 /* No kernel has more rows or columns. */
 #define KERNEL_MOST_LANES 64
-/* Vectors of C's neighbours that narrow_turn() writes together. */
+/* Cache lines of C's neighbours that narrow_turn() writes together. */
 #define NARROW_LINES 2
+#define KERNEL_LINE_BYTES 64
 
 /*
  * Products of a single column, over arrays as they lie: see loops.c.  Counts
@@ -121,6 +122,7 @@ struct kernel {
 	/* Products of few columns, with A where it lies: see narrow.h. */
 
 	size_t lanes;		/* reals of a vector */
+	size_t line;		/* of a cache line: one vector or more */
 	size_t narrow_nr;	/* columns */
 	size_t narrow_group;	/* rows of narrow_sums: at most `lanes` */
 	/*
@@ -142,7 +144,7 @@ struct kernel {
 	/*
 	 * Of such tiles into C, where rows lie without gaps: c[off[x] + i] =
 	 * tile[i * stride + x], or as `update` says, for i < rows and
-	 * first <= x < last, with rows at most NARROW_LINES * lanes and last
+	 * first <= x < last, with rows at most NARROW_LINES * line and last
 	 * at most `lanes`.  Reads, but does not use, x up to `lanes`.
 	 */
 	void (*narrow_turn)(size_t rows, const void *tile, size_t stride,

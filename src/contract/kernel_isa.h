@@ -40,6 +40,7 @@ extern const struct kernel kernels_portable[KERNELS_PER_ISA];
 		.pack_a = pack_a_##real,	\
 		.pack_b = pack_b_##real,	\
 		.lanes = lanes_##real,		\
+		.line = line_##real,		\
 		.narrow_nr = narrow_nr_##real,	\
 		.narrow_group = narrow_group_##real, \
 		.narrow_rows = narrow_rows_##real, \

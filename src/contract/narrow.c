@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "contract/narrow.h"
 
+#include <string.h>
+
 #include "base/util.h"
 #include "contract/operand.h"
 
@@ -12,11 +14,13 @@ struct job {
 	char *c;
 	const char *b;		/* packed, `tiles` panels */
 	char *tile;
+	char *gathered;		/* lines of A; null: it is read where it lies */
 	size_t k, n, tiles;
 	size_t width;		/* of the panels together */
 	enum kernel_update update;
 	int64_t *row_a;		/* offsets: rows of a line in A, */
 	int64_t *col_a, *col_c;	/* sums in A, columns in C, */
+	int64_t *row, *col;	/* rows and sums where kernels read A, */
 	int64_t *along_c;	/* a vector of `along` in C */
 	int64_t *row_b, *col_b, *sums;
 };
@@ -26,38 +30,47 @@ struct unit {
 	const char *a;
 	char *c;
 	size_t rows;		/* of its line */
-	size_t first;		/* of the vector along, the first lane to use */
+	size_t first;		/* of what is along, the first to use */
 };
+
+static size_t
+b_bytes(const struct lend_plan *plan)
+{
+	return round_up(plan->blocks.nc * plan->k->total * plan->bytes,
+			KERNEL_LINE_BYTES);
+}
 
 size_t
 narrow_a_bytes(const struct lend_plan *plan)
 {
-	return plan->blocks.nc * plan->k->total * plan->bytes;
+	return b_bytes(plan) + plan->narrow.gathered *
+	       narrow_unit_bytes(plan);
 }
 
 /* The rows of a unit's line, as the kernel takes them. */
 static size_t
-line_rows(const struct kernel *kernel)
+line_rows(const struct lend_plan *plan)
 {
-	return round_up(NARROW_LINES * kernel->lanes, kernel->narrow_group);
+	return round_up(plan->narrow.rows, plan->kernel->narrow_group);
 }
 
 size_t
 narrow_tile_bytes(const struct lend_plan *plan)
 {
 	const struct kernel *kernel = plan->kernel;
-	size_t width = plan->narrow.sums ? 1 : kernel->lanes;
+	size_t width = plan->narrow.sums ? 1 :
+		       plan->narrow.vectors * kernel->lanes;
 
 	/* Turning reads whole vectors, past the end of the last row. */
-	return (line_rows(kernel) * plan->blocks.nc * width + kernel->lanes) *
+	return (line_rows(plan) * plan->blocks.nc * width + kernel->lanes) *
 	       plan->bytes;
 }
 
 size_t
 narrow_scratch(const struct lend_plan *plan)
 {
-	return line_rows(plan->kernel) + plan->kernel->lanes +
-	       2 * plan->k->total + 2 * plan->n->total +
+	return 2 * line_rows(plan) + plan->kernel->line +
+	       3 * plan->k->total + 2 * plan->n->total +
 	       size_max(OPERAND_SUMS, SCALE_SCRATCH);
 }
 
@@ -65,9 +78,11 @@ static void
 lay_out(struct job *job, int64_t *scratch)
 {
 	job->row_a = scratch;
-	job->along_c = job->row_a + line_rows(job->kernel);
-	job->col_a = job->along_c + job->kernel->lanes;
-	job->row_b = job->col_a + job->k;
+	job->row = job->row_a + line_rows(job->plan);
+	job->along_c = job->row + line_rows(job->plan);
+	job->col_a = job->along_c + job->kernel->line;
+	job->col = job->col_a + job->k;
+	job->row_b = job->col + job->k;
 	job->col_c = job->row_b + job->k;
 	job->col_b = job->col_c + job->n;
 	job->sums = job->col_b + job->n;
@@ -79,7 +94,7 @@ find_offsets(struct job *job)
 	const struct lend_plan *plan = job->plan;
 	const struct narrow *narrow = &plan->narrow;
 	const struct dim *line = &plan->m->dim[narrow->line];
-	size_t rows = line_rows(job->kernel);
+	size_t rows = line_rows(job->plan);
 
 	dims_offsets(plan->k, OPERAND_A, 0, job->k, job->col_a);
 	dims_offsets(plan->k, OPERAND_B, 0, job->k, job->row_b);
@@ -88,9 +103,20 @@ find_offsets(struct job *job)
 	for (size_t i = 0; i < rows; i++)
 		job->row_a[i] = (int64_t)i * line->stride[OPERAND_A];
 	if (!narrow->sums)
-		for (size_t i = 0; i < job->kernel->lanes; i++)
+		for (size_t i = 0; i < job->kernel->line; i++)
 			job->along_c[i] = (int64_t)i *
 				plan->m->dim[narrow->along].stride[OPERAND_C];
+	if (job->gathered) {
+		size_t length = narrow->gathered * job->kernel->line;
+
+		for (size_t i = 0; i < rows; i++)
+			job->row[i] = (int64_t)(i * job->k * length);
+		for (size_t p = 0; p < job->k; p++)
+			job->col[p] = (int64_t)(p * length);
+	} else {
+		job->row = job->row_a;
+		job->col = job->col_a;
+	}
 }
 
 static void
@@ -110,7 +136,7 @@ unit_at(const struct job *job, const struct cursor *cursor)
 {
 	const struct lend_plan *plan = job->plan;
 	const struct narrow *narrow = &plan->narrow;
-	size_t lanes = job->kernel->lanes, most = NARROW_LINES * lanes;
+	size_t most = narrow->rows;
 	int64_t a = cursor->offset[OPERAND_A], c = cursor->offset[OPERAND_C];
 	struct unit unit = {
 		.rows = size_min(most, plan->m->dim[narrow->line].extent -
@@ -119,9 +145,10 @@ unit_at(const struct job *job, const struct cursor *cursor)
 
 	if (!narrow->sums) {
 		const struct dim *along = &plan->m->dim[narrow->along];
-		size_t end = (cursor->index[narrow->along] + 1) * lanes;
+		size_t end = (cursor->index[narrow->along] + 1) *
+			     narrow->vectors * job->kernel->lanes;
 
-		/* The last vector goes back, over some of the one before. */
+		/* The last ones go back, over some of those before. */
 		unit.first = end > along->extent ? end - along->extent : 0;
 		a -= (int64_t)unit.first;
 		c -= (int64_t)unit.first * along->stride[OPERAND_C];
@@ -131,31 +158,88 @@ unit_at(const struct job *job, const struct cursor *cursor)
 	return unit;
 }
 
+/*
+ * Has the unit at the cursor read what is gathered, and gathers first where
+ * it is the first one of a run: `length` bytes for each row and term.
+ */
+static void
+gather(const struct job *job, const struct cursor *cursor, struct unit *unit,
+       bool first)
+{
+	const struct narrow *narrow = &job->plan->narrow;
+	size_t line = job->kernel->line, bytes = job->kernel->bytes;
+	size_t extent = job->plan->m->dim[narrow->along].extent;
+	size_t index = cursor->index[narrow->along];
+	size_t run = index / narrow->gathered * narrow->gathered;
+	/* Of the unit, of what is gathered: the last unit goes back. */
+	size_t at = size_min(index * line, extent - line);
+	size_t begin = size_min(run * line, extent - line);
+	size_t end = size_min((run + narrow->gathered) * line, extent);
+	const char *from = unit->a - (at - begin) * bytes;
+
+	for (size_t i = 0; (first || index == run) && i < unit->rows; i++)
+		for (size_t p = 0; p < job->k; p++)
+			memcpy(job->gathered + (job->row[i] + job->col[p]) *
+					       (int64_t)bytes,
+			       from + (job->row_a[i] + job->col_a[p]) *
+				      (int64_t)bytes, (end - begin) * bytes);
+	unit->a = job->gathered + (at - begin) * bytes;
+}
+
+/* Into the tile: by rows, then by vectors along, then by columns. */
+static void
+multiply_rows(const struct job *job, const struct unit *unit, const char *next)
+{
+	const struct kernel *kernel = job->kernel;
+	size_t vector = kernel->lanes * kernel->bytes;
+	size_t panel = job->k * kernel->narrow_nr * kernel->bytes;
+	char *tile = job->tile;
+
+	for (size_t i = 0; i < unit->rows; i++) {
+		const char *a = unit->a +
+				job->row[i] * (int64_t)kernel->bytes;
+		const char *ahead = i + 1 < unit->rows ? unit->a +
+			job->row[i + 1] * (int64_t)kernel->bytes : next;
+
+		for (size_t v = 0; v < job->plan->narrow.vectors; v++) {
+			for (size_t t = 0; t < job->tiles; t++) {
+				kernel->narrow_rows(job->k, a, job->col,
+						    job->b + t * panel, tile,
+						    ahead);
+				tile += kernel->narrow_nr * vector;
+			}
+			/* Rows that begin amid a line end in the next one. */
+			a += vector;
+			ahead += vector;
+		}
+	}
+}
+
 /* `next`: where A is read after this unit. */
 static void
 unit_rows(const struct job *job, const struct unit *unit, const char *next)
 {
 	const struct kernel *kernel = job->kernel;
 	size_t bytes = kernel->bytes, lanes = kernel->lanes;
-	size_t panel = job->k * kernel->narrow_nr * bytes;
-	size_t part = kernel->narrow_nr * lanes * bytes;
-	char *tile = job->tile;
+	size_t stride = job->plan->narrow.vectors * job->width * lanes;
+	const char *tile = job->tile;
 
-	for (size_t i = 0; i < unit->rows; i++) {
-		const char *a = unit->a + job->row_a[i] * (int64_t)bytes;
-		const char *ahead = i + 1 < unit->rows ?
-			unit->a + job->row_a[i + 1] * (int64_t)bytes : next;
+	multiply_rows(job, unit, next);
+	for (size_t v = 0; v < job->plan->narrow.vectors; v++) {
+		size_t from = v * lanes;
+		size_t first = unit->first > from ? unit->first - from : 0;
 
-		for (size_t t = 0; t < job->tiles; t++, tile += part)
-			kernel->narrow_rows(job->k, a, job->col_a,
-					    job->b + t * panel, tile, ahead);
+		for (size_t j = 0; j < job->n; j++) {
+			char *c = unit->c +
+				  job->col_c[j] * (int64_t)bytes;
+
+			kernel->narrow_turn(unit->rows,
+				tile + (v * job->width + j) * lanes * bytes,
+				stride, size_min(first, lanes), lanes, c,
+				job->along_c + from, job->update,
+				job->task->beta.re);
+		}
 	}
-	for (size_t j = 0; j < job->n; j++)
-		kernel->narrow_turn(unit->rows, job->tile + j * lanes * bytes,
-				    job->width * lanes, unit->first, lanes,
-				    unit->c + job->col_c[j] * (int64_t)bytes,
-				    job->along_c, job->update,
-				    job->task->beta.re);
 }
 
 /*
@@ -209,8 +293,11 @@ units(struct job *job, struct share share)
 	cursor_start(&cursor, job->plan->units, share.begin);
 	unit = unit_at(job, &cursor);
 	for (size_t i = share.begin; i < share.end; i++) {
-		struct unit next = unit;
+		struct unit next;
 
+		if (job->gathered)
+			gather(job, &cursor, &unit, i == share.begin);
+		next = unit;
 		if (i + 1 < share.end) {
 			cursor_step(&cursor, 1);
 			next = unit_at(job, &cursor);
@@ -218,7 +305,8 @@ units(struct job *job, struct share share)
 		if (sums)
 			unit_sums(job, &unit);
 		else
-			unit_rows(job, &unit, next.a);
+			unit_rows(job, &unit,
+				  job->gathered ? unit.a : next.a);
 		unit = next;
 	}
 }
@@ -252,6 +340,8 @@ narrow_run(const struct task *task, const struct seat *seat)
 	struct job job = {
 		.task = task, .plan = plan, .kernel = plan->kernel,
 		.b = seat->a, .tile = seat->tile,
+		.gathered = plan->narrow.gathered ?
+			    (char *)seat->a + b_bytes(plan) : NULL,
 		.k = plan->k->total, .n = plan->n->total,
 		.tiles = plan->blocks.nc / plan->kernel->narrow_nr,
 		.width = plan->blocks.nc, .update = update_of(task)

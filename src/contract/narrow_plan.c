@@ -20,6 +20,10 @@
  * 2700, with 19 to 1000 rows, where vectors of A came to 0.6 to 1.2.
  */
 #define MOST_SUM 4096
+/* Bytes of results: of the first cache, what B and A leave. */
+#define MOST_TILE ((size_t)24 << 10)
+/* Of a first cache: lines so far apart, or a multiple, are of one set. */
+#define CACHE_WAY_BYTES 4096
 
 /* The first dim whose stride in `which` is 1; count if there is none. */
 static size_t
@@ -71,22 +75,88 @@ units_cut(struct dims *units, size_t at, size_t piece)
 		dim->stride[i] *= (int64_t)piece;
 }
 
+/*
+ * A unit has whole lines of A, as the rest of one that is read in part is gone
+ * when its turn comes, and two lines of C; less where its results would not
+ * stay in the first cache.
+ */
+static void
+size_unit(struct lend_plan *plan)
+{
+	const struct kernel *kernel = plan->kernel;
+	struct narrow *narrow = &plan->narrow;
+	size_t columns = ceil_div(plan->n->total, kernel->narrow_nr) *
+			 kernel->narrow_nr;
+	size_t vector = columns * kernel->lanes * plan->bytes;
+
+	narrow->rows = NARROW_LINES * kernel->line;
+	narrow->vectors = 1;
+	if (narrow->sums || kernel->lanes == kernel->line)
+		return;
+	narrow->vectors = size_min(kernel->line,
+		plan->m->dim[narrow->along].extent) / kernel->lanes;
+	if (narrow->rows * narrow->vectors * vector > MOST_TILE)
+		narrow->rows = kernel->line;
+	while (narrow->vectors > 1 &&
+	       narrow->rows * narrow->vectors * vector > MOST_TILE)
+		narrow->vectors--;
+}
+
 static void
 set_units(struct lend_plan *plan)
 {
 	const struct narrow *narrow = &plan->narrow;
 	struct dims *units = plan->units;
-	size_t lanes = plan->kernel->lanes;
+	const struct kernel *kernel = plan->kernel;
 
 	units->count = plan->m->count;
 	for (size_t i = 0; i < units->count; i++)
 		units->dim[i] = plan->m->dim[i];
-	units_cut(units, narrow->line, NARROW_LINES * lanes);
+	units_cut(units, narrow->line, narrow->rows);
 	if (!narrow->sums)
-		units_cut(units, narrow->along, lanes);
+		units_cut(units, narrow->along, narrow->vectors * kernel->lanes);
 	units->total = 1;
 	for (size_t i = 0; i < units->count; i++)
 		units->total *= units->dim[i].extent;
+}
+
+/*
+ * Whether the lines of a sum's terms are all of one set of a cache, which has
+ * fewer ways than the shortest sum has terms: a line that was asked for is
+ * gone when it is wanted.
+ */
+static bool
+sums_collide(const struct lend_plan *plan)
+{
+	uint64_t nearest = stride_size(run_stride(plan->k, OPERAND_A));
+
+	return nearest * plan->bytes % CACHE_WAY_BYTES == 0;
+}
+
+size_t
+narrow_unit_bytes(const struct lend_plan *plan)
+{
+	return plan->narrow.rows * plan->k->total * KERNEL_LINE_BYTES;
+}
+
+/*
+ * Of such sums, as many units along as the second cache has room for.  Where
+ * a vector is a line each line is read once, in any case.
+ */
+static void
+set_gathered(struct lend_plan *plan)
+{
+	struct narrow *narrow = &plan->narrow;
+	size_t line = plan->kernel->line;
+
+	narrow->gathered = 0;
+	if (narrow->sums || narrow->vectors == 1 ||
+	    narrow->vectors * plan->kernel->lanes != line ||
+	    !sums_collide(plan))
+		return;
+	narrow->gathered =
+		size_min(ceil_div(plan->m->dim[narrow->along].extent, line),
+			 caches()->l2 * 3 / 4 / narrow_unit_bytes(plan));
 }
 
 static void
@@ -97,8 +167,8 @@ set_blocks(struct lend_plan *plan)
 
 	plan->blocks = (struct blocks){
 		.mr = kernel->lanes, .nr = nr,
-		.mc = NARROW_LINES * kernel->lanes *
-		      (plan->narrow.sums ? 1 : kernel->lanes),
+		.mc = plan->narrow.rows * (plan->narrow.sums ? 1 :
+		      plan->narrow.vectors * kernel->lanes),
 		.nc = ceil_div(plan->n->total, nr) * nr, .kc = plan->k->total,
 		.m_share = kernel->lanes, .n_share = nr
 	};
@@ -135,6 +205,8 @@ narrow_plan(struct lend_plan *plan)
 	sort(plan->k, OPERAND_A);
 	if (!find_vectors(plan) || !sum_suits(plan))
 		return false;
+	size_unit(plan);
+	set_gathered(plan);
 	set_units(plan);
 	sort(plan->n, OPERAND_C);
 	set_blocks(plan);

@@ -133,13 +133,37 @@ NAME(update_rest)(size_t rows, const REAL *from, size_t stride, REAL *c,
 	}
 }
 
-/* The vectors of a line are written at once: see narrow.h. */
+/* Vectors of C's neighbours that are written at once: see narrow.h. */
+#define TURNED	(NARROW_LINES * LINE_BYTES / VECTOR_BYTES)
+
+/* Those of whole lines, past the caches; returns how many. */
+INLINE size_t
+NAME(stream_turned)(size_t whole, const REAL *turned, REAL *to)
+{
+	size_t v = 0;
+
+#ifdef STREAM_VECTOR
+	const size_t line = LINE_BYTES / VECTOR_BYTES;
+
+	if ((uintptr_t)to % LINE_BYTES == 0)
+		for (; v < whole / line * line; v++)
+			STREAM_VECTOR(to + v * LANES,
+				*(const NAME(vec) *)(turned +
+						     v * LANES * LANES));
+#else
+	(void)whole;
+	(void)turned;
+	(void)to;
+#endif
+	return v;
+}
+
 INLINE void
 NAME(update_turned)(size_t rows, const REAL *from, size_t stride,
 		    size_t first, size_t last, REAL *c, const int64_t *off,
 		    enum kernel_update update, REAL beta)
 {
-	REAL turned[NARROW_LINES][LANES * LANES]
+	REAL turned[TURNED][LANES * LANES]
 		__attribute__((aligned(VECTOR_BYTES)));
 	size_t whole = rows / LANES, rest = rows % LANES;
 
@@ -147,8 +171,12 @@ NAME(update_turned)(size_t rows, const REAL *from, size_t stride,
 		NAME(turn_square)(from + v * LANES * stride, stride, turned[v]);
 	for (size_t x = first; x < last; x++) {
 		REAL *to = c + off[x];
+		size_t v = 0;
 
-		for (size_t v = 0; v < whole; v++)
+		if (update == KERNEL_STREAM)
+			v = NAME(stream_turned)(whole, turned[0] + x * LANES,
+						to);
+		for (; v < whole; v++)
 			NAME(update_whole)(to + v * LANES,
 					   turned[v] + x * LANES, update,
 					   beta);
@@ -156,6 +184,8 @@ NAME(update_turned)(size_t rows, const REAL *from, size_t stride,
 				  stride, to + whole * LANES, update, beta);
 	}
 }
+
+#undef TURNED
 
 static void
 NAME(narrow_turn)(size_t rows, const void *tile, size_t stride, size_t first,
@@ -193,7 +223,8 @@ NAME(pack_narrow)(size_t rows, size_t cols, const void *src,
 enum {
 	NAME(narrow_nr) = NARROW_NR,
 	NAME(narrow_group) = NARROW_ROWS,
-	NAME(lanes) = LANES
+	NAME(lanes) = LANES,
+	NAME(line) = LINE_BYTES / REAL_BYTES
 };
 
 #undef NARROW_HALF

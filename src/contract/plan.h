@@ -56,7 +56,10 @@ struct reach {
 /* Which dims of m the vectors of a narrow product go along. */
 struct narrow {
 	bool sums;		/* A's unit stride is of the sum, not of m */
-	size_t along;		/* otherwise: the dim of A's unit stride */
+	size_t along;		/* otherwise: the dim of A's unit stride, */
+	size_t vectors;		/* so many of which are in a unit, */
+	size_t rows;		/* and so many of the line's rows; */
+	size_t gathered;	/* units whose A is copied first, 0: none */
 	size_t line;		/* the dim of C's unit stride */
 };
 

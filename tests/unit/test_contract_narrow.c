@@ -91,9 +91,9 @@ make(uint64_t number, const char *form, enum lend_type type,
 	return einsum;
 }
 
-static bool
-is_in_place(const struct random_einsum *einsum,
-	    const struct lend_plan_options *options)
+static struct lend_plan_info
+info_of(const struct random_einsum *einsum,
+	const struct lend_plan_options *options)
 {
 	struct lend_plan_info info = { .size = sizeof(info) };
 	struct lend_layout layout[NAIVE_OPERANDS];
@@ -107,7 +107,14 @@ is_in_place(const struct random_einsum *einsum,
 				       options, &why) == 0, "%s", why.text);
 	ck_assert_int_eq(lend_plan_describe(plan, 1, &info), 0);
 	lend_plan_destroy(plan);
-	return info.in_place;
+	return info;
+}
+
+static bool
+is_in_place(const struct random_einsum *einsum,
+	    const struct lend_plan_options *options)
+{
+	return info_of(einsum, options).in_place;
 }
 
 /* By kernel and form. */
@@ -184,6 +191,56 @@ START_TEST(sums_are_as_deep_as_the_cache)
 }
 END_TEST
 
+/*
+ * Terms of the sum that lie a multiple of 4096 bytes apart: A is gathered, all
+ * that there is along at once, or so many units where the second cache has no
+ * room for more.
+ */
+static void
+try_gathered(int index, enum lend_type type, size_t units)
+{
+	struct lend_plan_options options = { sizeof(options), names[index] };
+	struct caches *found = (struct caches *)caches(), real = *found;
+	const struct kernel *kernel =
+		kernel_find(options.kernel, lend_type_bytes(type));
+	ptrdiff_t apart = 4096 / (ptrdiff_t)lend_type_bytes(type);
+	struct form_extents e = { { ['k'] = 16 } };
+	struct site site;
+
+	/* Whose vectors are parts of lines. */
+	if (!kernel || kernel->lanes == kernel->line)
+		return;
+	site = site_open();
+	e.of['n'] = kernel->narrow_nr / 2;
+	if (units)
+		found->l2 = (4 * units + 2) / 3 * NARROW_LINES * kernel->line *
+			    e.of['k'] * KERNEL_LINE_BYTES;
+	for (unsigned i = 0; i < scale(4); i++) {
+		struct random_einsum einsum;
+
+		/* Two lines to three and a half. */
+		e.of['v'] = kernel->line * (4 + i) / 2;
+		e.of['l'] = kernel->line + i;
+		einsum = form_einsum("vkl,kn->lvn", type, &e, i);
+		einsum.tensor[A].stride[1] = apart;
+		einsum.tensor[A].stride[2] = 16 * apart;
+		ck_assert_uint_gt(info_of(&einsum, &options).req.a_bytes,
+				  4 * e.of['k'] * e.of['n'] * kernel->bytes);
+		site_try(&site, &einsum, &options, team_shape(i), FROM_ARENA);
+	}
+	*found = real;
+	site_close(&site);
+}
+
+START_TEST(colliding_lines_are_gathered)
+{
+	for (size_t units = 0; units < 3; units++) {
+		try_gathered(_i, LEND_F64, units);
+		try_gathered(_i, LEND_F32, units);
+	}
+}
+END_TEST
+
 /* What does not suit is packed, as ever. */
 START_TEST(others_are_packed)
 {
@@ -235,6 +292,7 @@ main(void)
 	tcase_add_loop_test(tcase, doubles, 0, NAMES * FORMS);
 	tcase_add_loop_test(tcase, floats, 0, NAMES * FORMS);
 	tcase_add_test(tcase, sums_are_as_deep_as_the_cache);
+	tcase_add_loop_test(tcase, colliding_lines_are_gathered, 0, NAMES);
 	tcase_add_test(tcase, others_are_packed);
 	return suite_run(suite);
 }

@@ -151,21 +151,21 @@ check_turn(const void *tile, struct field *field, size_t rows, size_t first,
 START_TEST(results_are_turned)
 {
 	struct field field;
-	size_t lanes;
+	size_t lanes, most;
 	void *tile;
 
 	tile_begin(_i);
 	lanes = kernel->lanes;
-	tile = tile_elements(NARROW_LINES * lanes * 2 * lanes, whole_number);
+	most = NARROW_LINES * kernel->line;
+	tile = tile_elements(most * 2 * lanes, whole_number);
 	field_start(&field);
-	for (size_t rows = 1; rows <= NARROW_LINES * lanes; rows++)
+	for (size_t rows = 1; rows <= most; rows++)
 		for (size_t x = 0; x < lanes; x++) {
 			check_turn(tile, &field, rows, 0, x + 1, rows % 16);
 			check_turn(tile, &field, rows, x, lanes, x);
 		}
 	for (size_t shift = 0; shift < 64 / kernel->bytes; shift++)
-		check_turn(tile, &field, NARROW_LINES * lanes, 0, lanes,
-			   shift);
+		check_turn(tile, &field, most, 0, lanes, shift);
 	field_end(&field);
 	free(tile);
 }
@@ -175,6 +175,8 @@ START_TEST(the_table_is_sound)
 {
 	tile_begin(_i);
 	ck_assert_uint_gt(kernel->lanes, 1);
+	ck_assert_uint_eq(kernel->line * kernel->bytes, KERNEL_LINE_BYTES);
+	ck_assert_uint_eq(kernel->line % kernel->lanes, 0);
 	ck_assert_uint_le(kernel->narrow_group, kernel->lanes);
 	ck_assert_uint_eq(kernel->lanes % kernel->narrow_group, 0);
 	ck_assert_uint_eq(kernel->narrow_nr * 2 % kernel->lanes, 0);
