@@ -159,8 +159,8 @@ unit_at(const struct job *job, const struct cursor *cursor)
 }
 
 /*
- * Has the unit at the cursor read what is gathered, and gathers first where
- * it is the first one of a run: `length` bytes for each row and term.
+ * Has the unit at the cursor read what is gathered.  The first one of a run,
+ * or of all, gathers for the run.
  */
 static void
 gather(const struct job *job, const struct cursor *cursor, struct unit *unit,

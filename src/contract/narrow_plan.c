@@ -150,7 +150,8 @@ set_gathered(struct lend_plan *plan)
 	size_t line = plan->kernel->line;
 
 	narrow->gathered = 0;
-	if (narrow->sums || narrow->vectors == 1 ||
+	/* Units go along first, but where another dim is as close. */
+	if (narrow->sums || narrow->along > 0 || narrow->vectors == 1 ||
 	    narrow->vectors * plan->kernel->lanes != line ||
 	    !sums_collide(plan))
 		return;
