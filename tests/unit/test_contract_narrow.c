@@ -241,6 +241,35 @@ START_TEST(colliding_lines_are_gathered)
 }
 END_TEST
 
+/* Units do not go along A's unit stride first: -1 is as close. */
+START_TEST(another_dim_is_as_close)
+{
+	const enum lend_type type = _i / NAMES ? LEND_F32 : LEND_F64;
+	const size_t bytes = lend_type_bytes(type);
+	struct lend_plan_options options = { sizeof(options),
+					     names[_i % NAMES] };
+	const struct kernel *kernel = kernel_find(options.kernel, bytes);
+	struct form_extents e = { { ['r'] = 3, ['k'] = 16 } };
+	struct random_einsum einsum;
+	struct site site;
+
+	if (!kernel)
+		return;
+	site = site_open();
+	e.of['n'] = kernel->narrow_nr;
+	e.of['v'] = e.of['l'] = kernel->line * 5 / 2;
+	einsum = form_einsum("rvkl,kn->lrvn", type, &e, 1);
+	einsum.tensor[A].stride[0] = -1;
+	einsum.tensor[A].stride[1] = 1;
+	einsum.tensor[A].stride[2] = 4096 / (ptrdiff_t)bytes;
+	einsum.tensor[A].stride[3] = 16 * einsum.tensor[A].stride[2];
+	ck_assert(is_in_place(&einsum, &options));
+	for (unsigned i = 0; i < 3; i++)
+		site_try(&site, &einsum, &options, team_shape(i), FROM_ARENA);
+	site_close(&site);
+}
+END_TEST
+
 /* What does not suit is packed, as ever. */
 START_TEST(others_are_packed)
 {
@@ -293,6 +322,7 @@ main(void)
 	tcase_add_loop_test(tcase, floats, 0, NAMES * FORMS);
 	tcase_add_test(tcase, sums_are_as_deep_as_the_cache);
 	tcase_add_loop_test(tcase, colliding_lines_are_gathered, 0, NAMES);
+	tcase_add_loop_test(tcase, another_dim_is_as_close, 0, 2 * NAMES);
 	tcase_add_test(tcase, others_are_packed);
 	return suite_run(suite);
 }
