@@ -47,6 +47,8 @@ drained_set(const struct touch *touch)
 	const struct thread *t = touch->actor;
 	uint32_t set = 0;
 
+	if (touch->drained == NONE)
+		return 0;
 	for (unsigned i = 0; i < t->buffered; i++)
 		if (touch->drained == ALL ||
 		    (touch->drained == SETTLED && t->buffer[i].settled) ||
