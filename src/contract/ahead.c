@@ -5,7 +5,6 @@
 
 #include "base/util.h"
 
-#define LINE_BYTES 64
 /* With one at each step there is no room for more in time. */
 #define MOST_EACH 512
 
@@ -52,7 +51,7 @@ void
 ahead_plan(struct ahead *ahead, const struct ahead_block *block,
 	   size_t tiles)
 {
-	size_t per_line = LINE_BYTES / (size_t)ahead->bytes;
+	size_t per_line = CACHE_LINE / (size_t)ahead->bytes;
 
 	ahead->rows = lines(block->row_dims, block->which, block->row,
 			    block->rows, per_line, ahead->row);

@@ -46,7 +46,6 @@ struct kernel_ahead {
 #define KERNEL_MOST_LANES 64
 /* Cache lines of C's neighbours that narrow_turn() writes together. */
 #define NARROW_LINES 2
-#define KERNEL_LINE_BYTES 64
 
 /*
  * Products of a single column, over arrays as they lie: see loops.c.  Counts

@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/util.h"
 #include "contract/kernel.h"
 
 #ifndef KERNEL_TEMPLATE_ONCE
@@ -45,7 +46,6 @@
 #define PASTE(x, suffix)	PASTE_(x, suffix)
 
 /* Where a store past the caches pays: whole lines alone. */
-#define LINE_BYTES 64
 
 static const int64_t kernel_no_offset;
 static const struct kernel_ahead kernel_no_ahead = {
@@ -116,7 +116,7 @@ NAME(fetch)(const REAL *c)
 	const char *column = (const char *)c;
 
 	UNROLL
-	for (size_t i = 0; i < MR * sizeof(REAL); i += LINE_BYTES)
+	for (size_t i = 0; i < MR * sizeof(REAL); i += CACHE_LINE)
 		__builtin_prefetch(column + i, 1);
 	/* It need not begin with a line. */
 	__builtin_prefetch(column + MR * sizeof(REAL) - 1, 1);
@@ -154,12 +154,12 @@ NAME(stream)(REAL *c, const NAME(vec) acc[MR_VECTORS])
 	for (size_t i = 0; i < MR_VECTORS; i++) {
 		REAL *to = c + i * LANES;
 #ifdef STREAM_VECTOR
-		size_t skew = (uintptr_t)to % LINE_BYTES;
+		size_t skew = (uintptr_t)to % CACHE_LINE;
 		size_t before = i * VECTOR_BYTES;
 		size_t after = (MR_VECTORS - i) * VECTOR_BYTES;
 
 		if (skew % VECTOR_BYTES == 0 && skew <= before &&
-		    LINE_BYTES - skew <= after) {
+		    CACHE_LINE - skew <= after) {
 			STREAM_VECTOR(to, acc[i]);
 			continue;
 		}

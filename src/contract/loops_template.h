@@ -185,11 +185,11 @@ INLINE void
 NAME(loop_products)(size_t n, const REAL *a, const REAL *b, REAL alpha,
 		    REAL *c, bool moves, bool past)
 {
-	const size_t step = LINE_BYTES / sizeof(REAL);
+	const size_t step = CACHE_LINE / sizeof(REAL);
 	size_t i = 0;
 
 	/* Whole lines: parts of one would go to memory each for itself. */
-	for (; past && i < n && (uintptr_t)(c + i) % LINE_BYTES; i++)
+	for (; past && i < n && (uintptr_t)(c + i) % CACHE_LINE; i++)
 		c[i] = alpha * (a[i] * b[moves ? i : 0]);
 	for (; i + step <= n; i += step)
 		UNROLL

@@ -7,21 +7,18 @@
  */
 #define LEAST_ROWS 64
 
-static bool
-append_all(struct dims *to, struct dims *from)
-{
-	for (size_t i = 0; i < from->count; i++)
-		if (!dims_add(to, from->dim[i]))
-			return false;
-	return true;
-}
-
-/* All of `from` becomes part of `to`. */
+/* All of `from` becomes part of `to`; false: nothing has changed. */
 static bool
 merge(struct dims *to, struct dims *from)
 {
-	if (!append_all(to, from))
-		return false;
+	size_t count = to->count, total = to->total;
+
+	for (size_t i = 0; i < from->count; i++)
+		if (!dims_add(to, from->dim[i])) {
+			to->count = count;
+			to->total = total;
+			return false;
+		}
 	dims_clear(from);
 	return true;
 }

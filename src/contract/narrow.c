@@ -37,7 +37,7 @@ static size_t
 b_bytes(const struct lend_plan *plan)
 {
 	return round_up(plan->blocks.nc * plan->k->total * plan->bytes,
-			KERNEL_LINE_BYTES);
+			CACHE_LINE);
 }
 
 size_t

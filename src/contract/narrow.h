@@ -21,7 +21,8 @@
  * Two lines of C that are neighbours: stores past the caches to pairs of lines
  * ran at 26 GB/s where single ones, each far from the other, ran at 15.  A
  * whole line of A: by vectors of half of one, each was read twice, at half the
- * speed.
+ * speed.  Where so many results have no room in the first cache (of AVX2, more
+ * than 24 columns in f64) it is one line of C, then fewer vectors of A.
  *
  * Where the terms of a sum are a multiple of 4096 bytes apart, their lines push
  * each other out of the caches, and lie in one bank of memory: then A is

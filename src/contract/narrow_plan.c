@@ -20,8 +20,6 @@
  * 2700, with 19 to 1000 rows, where vectors of A came to 0.6 to 1.2.
  */
 #define MOST_SUM 4096
-/* Bytes of results: of the first cache, what B and A leave. */
-#define MOST_TILE ((size_t)24 << 10)
 /* Of a first cache: lines so far apart, or a multiple, are of one set. */
 #define CACHE_WAY_BYTES 4096
 
@@ -88,6 +86,8 @@ size_unit(struct lend_plan *plan)
 	size_t columns = ceil_div(plan->n->total, kernel->narrow_nr) *
 			 kernel->narrow_nr;
 	size_t vector = columns * kernel->lanes * plan->bytes;
+	/* Of the first cache, what A and B leave. */
+	size_t most = caches()->l1 / 4 * 3;
 
 	narrow->rows = NARROW_LINES * kernel->line;
 	narrow->vectors = 1;
@@ -95,10 +95,10 @@ size_unit(struct lend_plan *plan)
 		return;
 	narrow->vectors = size_min(kernel->line,
 		plan->m->dim[narrow->along].extent) / kernel->lanes;
-	if (narrow->rows * narrow->vectors * vector > MOST_TILE)
+	if (narrow->rows * narrow->vectors * vector > most)
 		narrow->rows = kernel->line;
 	while (narrow->vectors > 1 &&
-	       narrow->rows * narrow->vectors * vector > MOST_TILE)
+	       narrow->rows * narrow->vectors * vector > most)
 		narrow->vectors--;
 }
 
@@ -121,8 +121,8 @@ set_units(struct lend_plan *plan)
 }
 
 /*
- * Whether the lines of a sum's terms are all of one set of a cache, which has
- * fewer ways than the shortest sum has terms: a line that was asked for is
+ * Whether the lines of a sum's terms are all of one set of a first cache, which
+ * has fewer ways than the shortest sum has terms: one that was asked for is
  * gone when it is wanted.
  */
 static bool
@@ -130,13 +130,13 @@ sums_collide(const struct lend_plan *plan)
 {
 	uint64_t nearest = stride_size(run_stride(plan->k, OPERAND_A));
 
-	return nearest * plan->bytes % CACHE_WAY_BYTES == 0;
+	return nearest && nearest * plan->bytes % CACHE_WAY_BYTES == 0;
 }
 
 size_t
 narrow_unit_bytes(const struct lend_plan *plan)
 {
-	return plan->narrow.rows * plan->k->total * KERNEL_LINE_BYTES;
+	return plan->narrow.rows * plan->k->total * CACHE_LINE;
 }
 
 /*

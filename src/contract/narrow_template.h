@@ -134,7 +134,7 @@ NAME(update_rest)(size_t rows, const REAL *from, size_t stride, REAL *c,
 }
 
 /* Vectors of C's neighbours that are written at once: see narrow.h. */
-#define TURNED	(NARROW_LINES * LINE_BYTES / VECTOR_BYTES)
+#define TURNED	(NARROW_LINES * CACHE_LINE / VECTOR_BYTES)
 
 /* Those of whole lines, past the caches; returns how many. */
 INLINE size_t
@@ -143,9 +143,9 @@ NAME(stream_turned)(size_t whole, const REAL *turned, REAL *to)
 	size_t v = 0;
 
 #ifdef STREAM_VECTOR
-	const size_t line = LINE_BYTES / VECTOR_BYTES;
+	const size_t line = CACHE_LINE / VECTOR_BYTES;
 
-	if ((uintptr_t)to % LINE_BYTES == 0)
+	if ((uintptr_t)to % CACHE_LINE == 0)
 		for (; v < whole / line * line; v++)
 			STREAM_VECTOR(to + v * LANES,
 				*(const NAME(vec) *)(turned +
@@ -163,23 +163,24 @@ NAME(update_turned)(size_t rows, const REAL *from, size_t stride,
 		    size_t first, size_t last, REAL *c, const int64_t *off,
 		    enum kernel_update update, REAL beta)
 {
-	REAL turned[TURNED][LANES * LANES]
+	REAL turned[TURNED * LANES * LANES]
 		__attribute__((aligned(VECTOR_BYTES)));
 	size_t whole = rows / LANES, rest = rows % LANES;
 
 	for (size_t v = 0; v < whole; v++)
-		NAME(turn_square)(from + v * LANES * stride, stride, turned[v]);
+		NAME(turn_square)(from + v * LANES * stride, stride,
+				  turned + v * LANES * LANES);
 	for (size_t x = first; x < last; x++) {
 		REAL *to = c + off[x];
 		size_t v = 0;
 
 		if (update == KERNEL_STREAM)
-			v = NAME(stream_turned)(whole, turned[0] + x * LANES,
+			v = NAME(stream_turned)(whole, turned + x * LANES,
 						to);
 		for (; v < whole; v++)
 			NAME(update_whole)(to + v * LANES,
-					   turned[v] + x * LANES, update,
-					   beta);
+					   turned + (v * LANES + x) * LANES,
+					   update, beta);
 		NAME(update_rest)(rest, from + whole * LANES * stride + x,
 				  stride, to + whole * LANES, update, beta);
 	}
@@ -224,7 +225,7 @@ enum {
 	NAME(narrow_nr) = NARROW_NR,
 	NAME(narrow_group) = NARROW_ROWS,
 	NAME(lanes) = LANES,
-	NAME(line) = LINE_BYTES / REAL_BYTES
+	NAME(line) = CACHE_LINE / REAL_BYTES
 };
 
 #undef NARROW_HALF

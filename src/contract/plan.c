@@ -23,7 +23,6 @@
 /* The piece of a fused index that takes whole lines of two operands. */
 #define PIECE 24
 #define SUM_PIECE 32
-#define LINE_BYTES 64
 
 size_t
 lend_type_bytes(enum lend_type type)
@@ -208,7 +207,7 @@ static void
 order(struct lend_plan *plan, const struct counts *counts)
 {
 	const struct kernel *kernel = plan->kernel;
-	size_t line = LINE_BYTES / plan->bytes;
+	size_t line = CACHE_LINE / plan->bytes;
 	struct blocks_wish wish = {
 		.m = plan->m->total, .n = plan->n->total, .k = plan->k->total,
 		.mr = plan->complex ? kernel->mr / 2 : kernel->mr,

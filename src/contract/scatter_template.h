@@ -117,8 +117,8 @@ NAME(update_whole)(REAL *c, const REAL *from, enum kernel_update update,
 	NAME(vec_c) tile = *(const NAME(vec_c) *)from;
 
 #ifdef STREAM_VECTOR
-	if (update == KERNEL_STREAM && VECTOR_BYTES == LINE_BYTES &&
-	    (uintptr_t)to % LINE_BYTES == 0) {
+	if (update == KERNEL_STREAM && VECTOR_BYTES == CACHE_LINE &&
+	    (uintptr_t)to % CACHE_LINE == 0) {
 		STREAM_VECTOR(to, tile);
 		return;
 	}
@@ -293,8 +293,8 @@ NAME(strip)(size_t m, size_t n, const int64_t *row, const int64_t *col)
 static void
 NAME(stream_strip)(REAL *c, const REAL *strip, size_t n)
 {
-	size_t skew = (uintptr_t)c % LINE_BYTES / sizeof(REAL);
-	size_t line = LINE_BYTES / sizeof(REAL), i = 0;
+	size_t skew = (uintptr_t)c % CACHE_LINE / sizeof(REAL);
+	size_t line = CACHE_LINE / sizeof(REAL), i = 0;
 
 	if (skew)
 		for (; i < line - skew && i < n; i++)
@@ -330,7 +330,7 @@ static void
 NAME(stream_strips)(size_t m, size_t n, const REAL *tile, REAL *c,
 		    const int64_t *row, const int64_t *col, size_t run)
 {
-	REAL strip[NAME(mr) * NR + LANES] __attribute__((aligned(LINE_BYTES)));
+	REAL strip[NAME(mr) * NR + LANES] __attribute__((aligned(CACHE_LINE)));
 
 	for (size_t j = 0, end; j < n; j = end) {
 		end = j + 1;
@@ -352,7 +352,7 @@ NAME(scatter_by_lines)(size_t m, size_t n, const REAL *tile, REAL *c,
 		       const int64_t *row, const int64_t *col,
 		       enum kernel_update update, REAL beta)
 {
-	REAL turned[NAME(mr) * NR] __attribute__((aligned(LINE_BYTES)));
+	REAL turned[NAME(mr) * NR] __attribute__((aligned(CACHE_LINE)));
 	size_t row_runs = scatter_runs(m, row), col_runs = scatter_runs(n, col);
 	struct scatter_pieces pieces;
 	struct scatter_job job = {

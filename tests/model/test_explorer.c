@@ -310,6 +310,7 @@ memory_suite(void)
 	Suite *suite = suite_create("explorer");
 	TCase *tcase = tcase_create("explorer");
 
+	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, store_buffering);
 	tcase_add_test(tcase, heavy_barrier);
 	tcase_add_test(tcase, message_passing);

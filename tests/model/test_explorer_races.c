@@ -211,6 +211,7 @@ races_suite(void)
 	Suite *suite = suite_create("explorer races");
 	TCase *tcase = tcase_create("explorer races");
 
+	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, races);
 	tcase_add_test(tcase, heavy_barrier_orders);
 	suite_add_tcase(suite, tcase);

@@ -219,6 +219,7 @@ search_suite(void)
 	Suite *suite = suite_create("explorer search");
 	TCase *tcase = tcase_create("explorer search");
 
+	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, no_progress);
 	tcase_add_test(tcase, every_interleaving_once);
 	tcase_add_test(tcase, preemption_bound);

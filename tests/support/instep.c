@@ -43,11 +43,11 @@ instep_meet(struct instep *step)
 	/* Of this meeting: the first one's number is odd. */
 	uint32_t both = seen + seen % 2;
 
-	if (atomic_exchange(&step->asleep, false))
+	if (atomic_load(&step->asleep) == seen)
 		os_futex_wake_all(&step->arrivals);
 	for (unsigned spins = 1; seen < both; spins++) {
 		if (spins % PATIENCE == 0) {
-			atomic_store(&step->asleep, true);
+			atomic_store(&step->asleep, both);
 			os_futex_wait(&step->arrivals, seen);
 		}
 		seen = atomic_load(&step->arrivals);

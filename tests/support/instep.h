@@ -9,13 +9,13 @@
 #define TESTS_SUPPORT_INSTEP_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct instep {
 	_Alignas(128) _Atomic(uint32_t) arrivals;
-	atomic_bool asleep;	/* one may be, until the other comes */
+	/* One may sleep until so many are there. */
+	_Atomic(uint32_t) asleep;
 };
 
 /*

@@ -204,7 +204,7 @@ try_gathered(int index, enum lend_type type, size_t units)
 	const struct kernel *kernel =
 		kernel_find(options.kernel, lend_type_bytes(type));
 	ptrdiff_t apart = 4096 / (ptrdiff_t)lend_type_bytes(type);
-	struct form_extents e = { { ['k'] = 16 } };
+	struct form_extents e = { { ['k'] = 16, ['z'] = 2 } };
 	struct site site;
 
 	/* Whose vectors are parts of lines. */
@@ -214,16 +214,19 @@ try_gathered(int index, enum lend_type type, size_t units)
 	e.of['n'] = kernel->narrow_nr / 2;
 	if (units)
 		found->l2 = (4 * units + 2) / 3 * NARROW_LINES * kernel->line *
-			    e.of['k'] * KERNEL_LINE_BYTES;
+			    e.of['k'] * CACHE_LINE;
 	for (unsigned i = 0; i < scale(4); i++) {
 		struct random_einsum einsum;
 
 		/* Two lines to three and a half. */
 		e.of['v'] = kernel->line * (4 + i) / 2;
-		e.of['l'] = kernel->line + i;
-		einsum = form_einsum("vkl,kn->lvn", type, &e, i);
+		e.of['l'] = kernel->line * 5 / 2 + i;
+		einsum = form_einsum(i % 2 ? "vkl,kn->lvn" : "vklz,knz->lvnz",
+				     type, &e, i);
 		einsum.tensor[A].stride[1] = apart;
 		einsum.tensor[A].stride[2] = 16 * apart;
+		einsum.tensor[A].stride[3] = 16 * apart *
+					     (ptrdiff_t)e.of['l'];
 		ck_assert_uint_gt(info_of(&einsum, &options).req.a_bytes,
 				  4 * e.of['k'] * e.of['n'] * kernel->bytes);
 		site_try(&site, &einsum, &options, team_shape(i), FROM_ARENA);

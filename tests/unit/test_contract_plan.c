@@ -262,6 +262,27 @@ START_TEST(loops_are_told)
 }
 END_TEST
 
+/* No index is what has too many places, though the output has no element. */
+START_TEST(indices_that_overflow_stay_apart)
+{
+	size_t extent[] = { 1 << 20, 2, 2, 2, 4096, 2, 2, (size_t)1 << 44, 0 };
+	ptrdiff_t stride[] = { 1, 3, 3, 3, 3, 3, 3, 3, 3 };
+	struct lend_layout a = { 9, extent, stride };
+	struct lend_layout b = { 8, extent + 1, stride + 1 };
+	struct lend_plan_info info;
+	lend_plan *plan;
+
+	ck_assert_int_eq(lend_plan_create(&plan,
+					  "aABCDEFhz,ABCDEFhz->aABCDEFhz",
+					  LEND_F32, &a, &b, &a, NULL, NULL),
+			 0);
+	info = describe(plan, 1);
+	ck_assert_uint_eq(info.m, 1 << 20);
+	ck_assert_uint_eq(info.batch, 0);
+	lend_plan_destroy(plan);
+}
+END_TEST
+
 /* Where columns are long: short ones are stored a tile at a time. */
 START_TEST(outer_products_are_loops)
 {
@@ -435,6 +456,7 @@ main(void)
 	tcase_add_loop_test(tcase, blocks_are_made_of_tiles, 0, 4);
 	tcase_add_test(tcase, loops_are_told);
 	tcase_add_test(tcase, outer_products_are_loops);
+	tcase_add_test(tcase, indices_that_overflow_stay_apart);
 	tcase_add_loop_test(tcase, the_request_is_the_teams, 0, 12);
 	tcase_add_test(tcase, groups_that_share_a_panel_have_a_barrier_each);
 	tcase_add_test(tcase, requests_that_do_not_fit_overflow);

@@ -21,7 +21,7 @@
 #include "tools/cleanup.h"
 #include "tools/message.h"
 
-#define N 200
+#define N 60
 #define TEXT 1024
 
 /* What the engine does wrong. */
@@ -191,7 +191,7 @@ static const struct {
 	const char *what;
 } refused[] = {
 	{ FAULT_ELEMENT, STATUS_MISMATCH, "lend: verify: element [1, 3] is " },
-	{ FAULT_ELEMENT, STATUS_MISMATCH, "1 of 40000 elements are wrong" },
+	{ FAULT_ELEMENT, STATUS_MISMATCH, "1 of 3600 elements are wrong" },
 	{ FAULT_MEMORY, STATUS_BAD, "lend: contract: no memory to lend" },
 	{ FAULT_LIMIT, STATUS_BAD,
 	  "lend: contract: the limit of 1073741824 bytes is reached" },

@@ -144,7 +144,7 @@ run(lend_arena *arena, const struct lend_exec *exec, struct team_shape team,
 	*before = read_meters(arena);
 	/* The meters' own pages are there as well. */
 	*before = read_meters(arena);
-	for (int i = 0; i < TURNS; i++)
+	for (unsigned i = 0; i < scale(TURNS); i++)
 		error |= lend_plan_execute(c.plan, arena, exec, &call, NULL);
 	*after = read_meters(arena);
 	ck_assert_int_eq(error, 0);
@@ -266,7 +266,7 @@ status_of_child(const struct kind *kind, bool call_anyway)
 		error = lend_arena_create(&arena, NULL) ||
 			lend_plan_execute(c.plan, arena, &serial, &call, NULL);
 		allow_no_system_calls();
-		for (int i = 0; i < TURNS; i++)
+		for (unsigned i = 0; i < scale(TURNS); i++)
 			error |= lend_plan_execute(c.plan, arena, &serial,
 						   &call, NULL);
 		if (call_anyway)

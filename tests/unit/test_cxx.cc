@@ -302,6 +302,7 @@ main()
 	SRunner *runner;
 	int failed;
 
+	tcase_set_timeout(loans, 60);
 	tcase_add_test(loans, an_exception_returns_the_slot);
 	tcase_add_test(loans, an_exception_returns_all_nested_slots);
 	tcase_add_test(loans, an_exception_within_the_callback_is_its_own);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "support/kernel_field.h"
 #include "support/random.h"
 #include "support/suite.h"
@@ -175,7 +176,7 @@ START_TEST(the_table_is_sound)
 {
 	tile_begin(_i);
 	ck_assert_uint_gt(kernel->lanes, 1);
-	ck_assert_uint_eq(kernel->line * kernel->bytes, KERNEL_LINE_BYTES);
+	ck_assert_uint_eq(kernel->line * kernel->bytes, CACHE_LINE);
 	ck_assert_uint_eq(kernel->line % kernel->lanes, 0);
 	ck_assert_uint_le(kernel->narrow_group, kernel->lanes);
 	ck_assert_uint_eq(kernel->lanes % kernel->narrow_group, 0);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "support/random.h"
+#include "support/scale.h"
 #include "support/suite.h"
 
 #define MOST 40
@@ -190,7 +191,7 @@ START_TEST(test_exact)
 {
 	const unsigned most = sizes[_i / TURNS].most;
 
-	for (uint64_t i = 0; i < sizes[_i / TURNS].networks; i++) {
+	for (uint64_t i = 0; i < scale(sizes[_i / TURNS].networks); i++) {
 		struct search best, now;
 		char text[MOST * (LABELS + 1) + LABELS + 3];
 		lend_network *network;

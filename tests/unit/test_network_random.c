@@ -10,6 +10,7 @@
 
 #include "support/contract_site.h"
 #include "support/network_case.h"
+#include "support/scale.h"
 #include "support/suite.h"
 
 /* Per test; more with TEST_NETWORKS. */
@@ -21,7 +22,7 @@ networks(void)
 {
 	const char *given = getenv("TEST_NETWORKS");
 
-	return given ? strtoul(given, NULL, 10) : NETWORKS;
+	return given ? strtoul(given, NULL, 10) : scale(NETWORKS);
 }
 
 static void

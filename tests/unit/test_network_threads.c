@@ -14,6 +14,7 @@
 #include "support/contract_site.h"
 #include "support/network_case.h"
 #include "support/network_meter.h"
+#include "support/scale.h"
 #include "support/suite.h"
 
 #define CLIENTS 8
@@ -41,7 +42,8 @@ work(void *arg)
 
 	client->error = lend_exec_on_pool(&exec, client->site->pool,
 					  client->budget);
-	for (int i = 0; i < TURNS && !client->error && !client->wrong; i++) {
+	for (unsigned i = 0; i < scale(TURNS) && !client->error &&
+			     !client->wrong; i++) {
 		client->error = lend_network_execute(c->network,
 			client->site->arena, &exec, &call, &client->why);
 		client->wrong = !network_case_check(c, client->output,
