@@ -10,8 +10,8 @@ network_data.h says); then the program does, with 1 and 2 threads and memory
 from every kind of arena, in the other types that the sizes allow with lend's
 own.  Where both paths are the same the second one is compared briefly, to see
 that it is found.  No element may be off by more than the bound, relative to the
-largest one.  Prints one line for each instance and path, with the largest error seen of
-each type.
+largest one.  Prints one line for each instance and path, with the largest error
+seen of each type.
 
 --brief: all paths with two threads, lend's arena, f64 and cf32 alone: for a
 program that a sanitizer slows down.
