@@ -158,11 +158,12 @@ struct kernel {
 	struct kernel_loops loops;	/* of reals */
 	struct kernel_loops complex_loops;
 	/*
-	 * c[i] = alpha * a[i] * b[i * sb] for i < n, reals; sb is 0 or 1.
-	 * `past`: as KERNEL_STREAM.
+	 * c[i] = alpha * a[i] * b[i * sb] + beta * c[i] for i < n, reals; sb
+	 * is 0 or 1.  With a beta of 0 c is not read, and written as by
+	 * KERNEL_STREAM if `past`.
 	 */
 	void (*product)(size_t n, const void *a, const void *b, int64_t sb,
-			double alpha, void *c, bool past);
+			double alpha, double beta, void *c, bool past);
 
 	/* Products side by side. */
 

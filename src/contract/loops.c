@@ -128,7 +128,6 @@ are_products(const struct task *task, const struct seat *seat)
 	int64_t row_b = run_stride(plan->m, OPERAND_B);
 
 	return !plan->complex && !seat->partial && plan->k->total == 1 &&
-	       scalar_is(task->beta, 0) &&
 	       run_stride(plan->m, OPERAND_A) == 1 &&
 	       run_stride(plan->m, OPERAND_C) == 1 &&
 	       (row_b == 1 || row_b == 0);
@@ -151,7 +150,7 @@ run_products(const struct task *task, struct share m)
 			rows, task->a + cursor.offset[OPERAND_A] * bytes,
 			task->b + cursor.offset[OPERAND_B] * bytes,
 			run_stride(plan->m, OPERAND_B), task->alpha.re,
-			task->c + cursor.offset[OPERAND_C] * bytes, past);
+			task->beta.re, task->c + cursor.offset[OPERAND_C] * bytes, past);
 		cursor_step(&cursor, rows);
 		m.begin += rows;
 	}

@@ -180,11 +180,19 @@ NAME(loop_store)(size_t n, const void *from, struct scalar alpha,
 					     al * acc[i];
 }
 
-/* `moves` and `past` are constants. */
+/* What b does, and what becomes of c: constants. */
+enum NAME(loop_way) {
+	NAME(loop_moves) = 1,	/* b goes on; else it stands still */
+	NAME(loop_adds) = 2,	/* beta * c is added; else c is not read */
+	NAME(loop_past) = 4	/* past the caches */
+};
+
 INLINE void
 NAME(loop_products)(size_t n, const REAL *a, const REAL *b, REAL alpha,
-		    REAL *c, bool moves, bool past)
+		    REAL beta, REAL *c, unsigned way)
 {
+	const bool moves = way & NAME(loop_moves);
+	const bool adds = way & NAME(loop_adds), past = way & NAME(loop_past);
 	const size_t step = CACHE_LINE / sizeof(REAL);
 	size_t i = 0;
 
@@ -206,25 +214,39 @@ NAME(loop_products)(size_t n, const REAL *a, const REAL *b, REAL alpha,
 				continue;
 			}
 #endif
-			*(NAME(vec_c) *)(c + at) = alpha * x;
+			x *= alpha;
+			if (adds)
+				x += beta * *(const NAME(vec_c) *)(c + at);
+			*(NAME(vec_c) *)(c + at) = x;
 		}
-	for (; i < n; i++)
-		c[i] = alpha * (a[i] * b[moves ? i : 0]);
+	for (; i < n; i++) {
+		REAL x = alpha * (a[i] * b[moves ? i : 0]);
+
+		c[i] = adds ? x + beta * c[i] : x;
+	}
 }
 
 static void
 NAME(loop_product)(size_t n, const void *x, const void *y, int64_t sb,
-		   double alpha, void *to, bool past)
+		   double alpha, double beta, void *c, bool past)
 {
-	const REAL *a = x, *b = y;
-	REAL *c = to, al = (REAL)alpha;
+	const unsigned way = (sb ? NAME(loop_moves) : 0) |
+			     (beta != 0 ? NAME(loop_adds) :
+			      past ? NAME(loop_past) : 0);
 
-	if (sb && past)
-		NAME(loop_products)(n, a, b, al, c, true, true);
-	else if (sb)
-		NAME(loop_products)(n, a, b, al, c, true, false);
-	else
-		NAME(loop_products)(n, a, b, al, c, false, past);
+#define WAY(w) case w: \
+		NAME(loop_products)(n, x, y, (REAL)alpha, (REAL)beta, c, w); \
+		break
+
+	switch (way) {
+	WAY(0);
+	WAY(NAME(loop_moves));
+	WAY(NAME(loop_adds));
+	WAY(NAME(loop_adds) | NAME(loop_moves));
+	WAY(NAME(loop_past));
+	WAY(NAME(loop_past) | NAME(loop_moves));
+	}
+#undef WAY
 }
 
 #undef LOOP_SUMS

@@ -235,7 +235,8 @@ check_store(size_t n, int64_t sc, struct scalar alpha, struct scalar beta)
 
 /* `around` moves C against the lines of memory, which ends with it. */
 static void
-check_product(size_t n, int64_t sb, int64_t around, double alpha, bool past)
+check_product(size_t n, int64_t sb, int64_t around, double alpha, double beta,
+	      bool past)
 {
 	struct array a = array_of(n, 1, 1, 0, 0);
 	struct array b = array_of(n, sb, 1, 0, 0);
@@ -243,11 +244,15 @@ check_product(size_t n, int64_t sb, int64_t around, double alpha, bool past)
 	struct array expected = array_copy(&c, n, 1, around);
 
 	for (size_t i = 0; i < n; i++) {
-		put(c.base, (int64_t)i, NAN);
+		double was = whole_number();
+
+		/* Not read where beta is 0. */
+		put(c.base, (int64_t)i, beta != 0 ? was : NAN);
 		put(expected.base, (int64_t)i, alpha * array_get(&a, i, 0) *
-					       array_get(&b, i, 0));
+					       array_get(&b, i, 0) +
+					       beta * was);
 	}
-	kernel->product(n, a.base, b.base, sb, alpha, c.base, past);
+	kernel->product(n, a.base, b.base, sb, alpha, beta, c.base, past);
 	kernel_fence();
 	check_same(&c, &expected, past ? "product past" : "product", n, sb,
 		   around);
@@ -308,9 +313,10 @@ START_TEST(products_of_runs)
 	/* Three lines and more. */
 	for (size_t n = 1; n <= 52; n++)
 		for (int around = AROUND; around < AROUND + 16; around++)
-			for (int way = 0; way < 4; way++)
-				check_product(n, way % 2, around, way - 4,
-					      way / 2);
+			for (int way = 0; way < 6; way++)
+				check_product(n, way % 2, around, way - 7,
+					      way / 2 == 2 ? -3 : 0,
+					      way / 2 == 1);
 }
 END_TEST
 
