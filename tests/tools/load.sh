@@ -22,7 +22,7 @@ cat >empty.json <<'END'
 END
 
 cat >large.json <<'END'
-{ "format_string": "ab,bc->ac", "shapes": [[1000, 1000], [1000, 1000]] }
+{ "format_string": "ab,bc->ac", "shapes": [[400, 400], [400, 400]] }
 END
 
 # $1: an extended regular expression; what lend prints has it.

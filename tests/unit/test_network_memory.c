@@ -16,6 +16,7 @@
 #include "support/heap.h"
 #include "support/network_case.h"
 #include "support/network_meter.h"
+#include "support/scale.h"
 #include "support/suite.h"
 
 #define CASES 150
@@ -72,7 +73,7 @@ START_TEST(test_peak)
 {
 	struct site site = site_open();
 
-	for (uint64_t i = 0; i < CASES; i++)
+	for (uint64_t i = 0; i < scale(CASES); i++)
 		check_peak(&site, 1000 + i, (size_t)_i);
 	site_close(&site);
 }
@@ -113,7 +114,7 @@ START_TEST(test_starved)
 {
 	struct site site = site_open();
 
-	for (uint64_t i = 0; i < CASES / 3; i++) {
+	for (uint64_t i = 0; i < scale(CASES / 3); i++) {
 		struct network_case c;
 
 		open_case(&c, 2000 + i);
@@ -266,7 +267,7 @@ START_TEST(test_warm_at_once)
 {
 	uint64_t cold = 0;
 
-	for (uint64_t i = 0; i < CASES / 3; i++) {
+	for (uint64_t i = 0; i < scale(CASES / 3); i++) {
 		struct network_case c;
 
 		open_case(&c, 4000 + i);
@@ -275,7 +276,7 @@ START_TEST(test_warm_at_once)
 		network_case_close(&c);
 	}
 	/* Else nothing has been shown. */
-	ck_assert_uint_gt(cold, CASES / 3);
+	ck_assert_uint_gt(cold, scale(CASES / 3));
 }
 END_TEST
 
@@ -284,7 +285,7 @@ START_TEST(test_warm_side_by_side)
 {
 	struct site site = site_open();
 
-	for (uint64_t i = 0; i < CASES / 3; i++) {
+	for (uint64_t i = 0; i < scale(CASES / 3); i++) {
 		struct lend_error why = { "" };
 		struct network_tensor *output;
 		struct lend_network_call call;
