@@ -3,7 +3,7 @@
 #
 # Every source file is in a Makemodule.am, by its name or, where automake
 # derives that, by the name of its program: no test lies about that nobody
-# runs, no header is missing in the tarball.
+# runs, no header, script or datum is missing in the tarball.
 set -eu
 
 : "${srcdir=.}"
@@ -11,7 +11,8 @@ cd "$srcdir"
 
 missing=$(
 	find include src tests bench examples \
-		-name '*.[ch]' -o -name '*.cc' -o -name '*.sh' | sort |
+		-name '*.[ch]' -o -name '*.cc' -o -name '*.sh' -o \
+		-name '*.py' -o -path 'tests/*.json' -o -name '*.supp' | sort |
 		awk '
 		FILENAME != "-" {
 			for (i = 1; i <= NF; i++)
