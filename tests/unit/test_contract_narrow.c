@@ -237,7 +237,7 @@ try_gathered(int index, enum lend_type type, size_t units)
 
 START_TEST(colliding_lines_are_gathered)
 {
-	for (size_t units = 0; units < 3; units++) {
+	for (unsigned units = 0; units < scale(3); units++) {
 		try_gathered(_i, LEND_F64, units);
 		try_gathered(_i, LEND_F32, units);
 	}
