@@ -67,8 +67,8 @@ single_column(struct lend_plan *plan)
 }
 
 /*
- * No sum: a column of C is a run of A times one element of B.  Complex
- * products are as fast by tiles.
+ * No sum: a column of C is a run of A times one element of B.  Of reals: for
+ * complex numbers there is no kernel that does without the tile.
  */
 static bool
 outer_product(struct lend_plan *plan)
