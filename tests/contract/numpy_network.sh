@@ -11,7 +11,7 @@ set -eu
 data=$srcdir/tests/data/einsum
 if test -n "${LEND_SANITIZER-}"; then
 	set -- --brief "$LEND_PROGRAM" "$data"/bin_*matmul*.json \
-		"$data"/lm_*_brackets_*.json "$data"/str_*.json
+		"$data"/lm_*_brackets_*.json "$data"/str_mps_*.json
 else
 	set -- "$LEND_PROGRAM" "$data"/[!g]*.json
 fi

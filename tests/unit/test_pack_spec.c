@@ -11,6 +11,7 @@
 
 #include "support/block.h"
 #include "support/random.h"
+#include "support/scale.h"
 #include "support/suite.h"
 
 /* A loop test's number: a kernel, a side, real or complex. */
@@ -132,7 +133,7 @@ START_TEST(random_offsets)
 
 	if (!spec_get(_i, &spec))
 		return;
-	for (int n = 0; n < 300; n++) {
+	for (unsigned n = 0; n < scale(300); n++) {
 		block_size(&block, random_below(&random, 200),
 			   random_below(&random, 200));
 		offsets_scramble(&random, block.rows, block.row);
@@ -171,7 +172,7 @@ START_TEST(sums)
 
 	if (!spec_get(_i, &spec))
 		return;
-	for (int n = 0; n < 210; n++) {
+	for (unsigned n = 0; n < scale(210); n++) {
 		block_size(&block, random_below(&random, 60),
 			   random_below(&random, 60));
 		block_lay(&block, n % BLOCK_LAYOUTS);

@@ -210,9 +210,12 @@ main(void)
 
 	tcase_set_timeout(tcase, 240);
 	tcase_add_test(tcase, rounds_are_linearizable);
-	tcase_add_test(tcase, mutant_that_never_looks_again_is_caught);
 	tcase_add_test(tcase, the_search_finds_right_what_is_right);
-	tcase_add_loop_test(tcase, mutants_in_two_steps_are_caught, STALE_LOOK,
-			    LATE_TOUCH + 1);
+	/* What the search finds is the same under tools. */
+	if (scale(2) == 2) {
+		tcase_add_test(tcase, mutant_that_never_looks_again_is_caught);
+		tcase_add_loop_test(tcase, mutants_in_two_steps_are_caught,
+				    STALE_LOOK, LATE_TOUCH + 1);
+	}
 	return suite_run(suite);
 }
