@@ -23,7 +23,10 @@ merge(struct dims *to, struct dims *from)
 	return true;
 }
 
-/* The rows, the columns and the batch are one index. */
+/*
+ * The rows, the columns and the batch are one index.  It overflows only where
+ * the output has no elements, and nothing is executed.
+ */
 static bool
 merge_output(struct lend_plan *plan)
 {

@@ -35,6 +35,9 @@ instep_begin(size_t index)
 /*
  * Who comes first sleeps if the other one does not run: yielding, it would
  * wait for its turn after everybody else's on a busy machine, each round.
+ *
+ * All of it is sequentially consistent: either who arrives sees that the other
+ * one sleeps, or that one, before it does, that somebody has arrived.
  */
 void
 instep_meet(struct instep *step)

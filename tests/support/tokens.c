@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "support/suite.h"
 #include "support/tokens.h"
 
 #include <errno.h>
@@ -7,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "support/suite.h"
 #include "support/workers.h"
 
 struct threads threads;

@@ -22,7 +22,7 @@ cat >empty.json <<'END'
 END
 
 cat >large.json <<'END'
-{ "format_string": "ab,bc->ac", "shapes": [[400, 400], [400, 400]] }
+{ "format_string": "ab,bc->ac", "shapes": [[600, 600], [600, 600]] }
 END
 
 # $1: an extended regular expression; what lend prints has it.
