@@ -36,8 +36,11 @@ instep_begin(size_t index)
  * Who comes first sleeps if the other one does not run: yielding, it would
  * wait for its turn after everybody else's on a busy machine, each round.
  *
- * All of it is sequentially consistent: either who arrives sees that the other
- * one sleeps, or that one, before it does, that somebody has arrived.
+ * All of it is sequentially consistent: either who arrives sees that somebody
+ * may sleep, or that one sees, before it does, that somebody has arrived.  A
+ * count, since each adds and takes away its own: who was held up on its way to
+ * sleep writes over nothing that the other one, by then at the next meeting,
+ * has announced.
  */
 void
 instep_meet(struct instep *step)
@@ -46,12 +49,13 @@ instep_meet(struct instep *step)
 	/* Of this meeting: the first one's number is odd. */
 	uint32_t both = seen + seen % 2;
 
-	if (atomic_load(&step->asleep) == seen)
+	if (atomic_load(&step->sleepers) > 0)
 		os_futex_wake_all(&step->arrivals);
 	for (unsigned spins = 1; seen < both; spins++) {
 		if (spins % PATIENCE == 0) {
-			atomic_store(&step->asleep, both);
+			atomic_fetch_add(&step->sleepers, 1);
 			os_futex_wait(&step->arrivals, seen);
+			atomic_fetch_sub(&step->sleepers, 1);
 		}
 		seen = atomic_load(&step->arrivals);
 	}

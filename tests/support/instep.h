@@ -14,8 +14,8 @@
 
 struct instep {
 	_Alignas(128) _Atomic(uint32_t) arrivals;
-	/* One may sleep until so many are there. */
-	_Atomic(uint32_t) asleep;
+	/* Who sleeps, or is about to, until another one arrives. */
+	_Atomic(uint32_t) sleepers;
 };
 
 /*
