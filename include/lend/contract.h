@@ -70,6 +70,11 @@ struct lend_plan_options {
 	 * best that the processor has.
 	 */
 	const char *kernel;
+	/*
+	 * Products of matrices are packed, even those of so few columns that
+	 * the larger operand would rather be read where it lies.
+	 */
+	bool pack;
 };
 
 /*

@@ -122,24 +122,27 @@ struct kernel {
 
 	size_t lanes;		/* reals of a vector */
 	size_t line;		/* of a cache line: one vector or more */
-	size_t narrow_nr;	/* columns */
-	size_t narrow_group;	/* rows of narrow_sums: at most `lanes` */
+	size_t rows_mr, rows_nr; /* whole vectors that divide a line; columns */
+	size_t sums_mr, sums_nr; /* at most `lanes`; columns */
 	/*
-	 * `lanes` rows that lie without gaps, element (i, p) at
-	 * a[col[p] + i]: tile[j * lanes + i] = the sum over p of that times
-	 * b[p * narrow_nr + j].  The tile is aligned to 64 bytes.  The lines
-	 * at next[col[p]] are asked for, which may be anywhere.
+	 * `rows_mr` rows that lie without gaps, element (i, p) at
+	 * a[col[p] + i]: tile[j * stride + i] = the sum over p of that times
+	 * b[p * rows_nr + j].  The tile's columns are aligned to a vector.
+	 * The lines at next[col[p]] are asked for, which may be anywhere.
 	 */
 	void (*narrow_rows)(size_t k, const void *a, const int64_t *col,
-			    const void *b, void *tile, const void *next);
+			    const void *b, void *tile, size_t stride,
+			    const void *next);
 	/*
-	 * `narrow_group` rows that lie anywhere, element (i, p) at
-	 * a[row[i] + col[p]]: tile[i * stride + j].  The tile's rows are
-	 * aligned to half a vector.
+	 * `sums_mr` rows that lie anywhere, element (i, p) at
+	 * a[row[i] + col[p]]: tile[i * stride + j], with b[p * sums_nr + j].
+	 * The tile's rows are aligned to half a vector.  The lines at next +
+	 * row[i] + col[p] are asked for, if neighbours in the sum are so in
+	 * memory.
 	 */
 	void (*narrow_sums)(size_t k, const void *a, const int64_t *row,
 			    const int64_t *col, const void *b, void *tile,
-			    size_t stride);
+			    size_t stride, const void *next);
 	/*
 	 * Of such tiles into C, where rows lie without gaps: c[off[x] + i] =
 	 * tile[i * stride + x], or as `update` says, for i < rows and
@@ -150,10 +153,21 @@ struct kernel {
 			    size_t first, size_t last, void *c,
 			    const int64_t *off, enum kernel_update update,
 			    double beta);
-	/* As pack_b, into panels of narrow_nr. */
-	void (*pack_narrow)(size_t rows, size_t cols, const void *src,
-			    const int64_t *row, const int64_t *col,
-			    size_t period, void *dst);
+	/*
+	 * The same where the tile lies as C does: c[off[i] + x] =
+	 * tile[i * stride + x] for i < rows and x < length, any of both.
+	 */
+	void (*narrow_copy)(size_t rows, size_t length, const void *tile,
+			    size_t stride, void *c, const int64_t *off,
+			    enum kernel_update update, double beta);
+	/* As pack_b, into panels of rows_nr, .. */
+	void (*pack_for_rows)(size_t rows, size_t cols, const void *src,
+			  const int64_t *row, const int64_t *col,
+			  size_t period, void *dst);
+	/* .. and of sums_nr. */
+	void (*pack_for_sums)(size_t rows, size_t cols, const void *src,
+			  const int64_t *row, const int64_t *col,
+			  size_t period, void *dst);
 
 	struct kernel_loops loops;	/* of reals */
 	struct kernel_loops complex_loops;

@@ -16,8 +16,10 @@
 #define VECTOR_BYTES	32
 #define MR_VECTORS	2
 #define NR		6
-#define NARROW_NR	12
-#define NARROW_ROWS	4
+#define ROWS_VECTORS	2
+#define ROWS_NR		6
+#define SUMS_MR		4
+#define SUMS_NR		12
 #include "contract/kernel_template.h"
 
 #define REAL		float
@@ -25,8 +27,10 @@
 #define VECTOR_BYTES	32
 #define MR_VECTORS	2
 #define NR		6
-#define NARROW_NR	12
-#define NARROW_ROWS	4
+#define ROWS_VECTORS	2
+#define ROWS_NR		6
+#define SUMS_MR		4
+#define SUMS_NR		24
 #include "contract/kernel_template.h"
 
 const struct kernel kernels_avx2[KERNELS_PER_ISA] = {

@@ -15,8 +15,10 @@
 #define VECTOR_BYTES	64
 #define MR_VECTORS	3
 #define NR		8
-#define NARROW_NR	24
-#define NARROW_ROWS	8
+#define ROWS_VECTORS	1
+#define ROWS_NR		24
+#define SUMS_MR		8
+#define SUMS_NR		24
 #define LOAD_MASKED(m, p)	_mm512_maskz_loadu_pd((__mmask8)(m), (p))
 #define STORE_MASKED(p, m, v)	_mm512_mask_storeu_pd((p), (__mmask8)(m), (v))
 #include "contract/kernel_template.h"
@@ -26,8 +28,10 @@
 #define VECTOR_BYTES	64
 #define MR_VECTORS	3
 #define NR		8
-#define NARROW_NR	24
-#define NARROW_ROWS	8
+#define ROWS_VECTORS	1
+#define ROWS_NR		24
+#define SUMS_MR		8
+#define SUMS_NR		24
 #define LOAD_MASKED(m, p)	_mm512_maskz_loadu_ps((__mmask16)(m), (p))
 #define STORE_MASKED(p, m, v)	_mm512_mask_storeu_ps((p), (__mmask16)(m), (v))
 #include "contract/kernel_template.h"

@@ -11,8 +11,10 @@
 #define VECTOR_BYTES	16
 #define MR_VECTORS	2
 #define NR		4
-#define NARROW_NR	12
-#define NARROW_ROWS	2
+#define ROWS_VECTORS	2
+#define ROWS_NR		6
+#define SUMS_MR		2
+#define SUMS_NR		12
 #include "contract/kernel_template.h"
 
 #define REAL		float
@@ -20,8 +22,10 @@
 #define VECTOR_BYTES	16
 #define MR_VECTORS	2
 #define NR		4
-#define NARROW_NR	12
-#define NARROW_ROWS	4
+#define ROWS_VECTORS	2
+#define ROWS_NR		6
+#define SUMS_MR		4
+#define SUMS_NR		12
 #include "contract/kernel_template.h"
 
 const struct kernel kernels_portable[KERNELS_PER_ISA] = {

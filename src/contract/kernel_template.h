@@ -8,7 +8,7 @@
  *   VECTOR_BYTES	of a vector register: 16, 32 or 64
  *   MR_VECTORS		vectors in a tile's column: mr is that times the lanes
  *   NR			columns of a tile
- *   NARROW_NR, NARROW_ROWS  see narrow_template.h
+ *   ROWS_VECTORS, ROWS_NR, SUMS_MR, SUMS_NR  see narrow_template.h
  *   STREAM_VECTOR(p, v)  stores v at p, aligned to a vector, past the caches;
  *			undefined where there is no such thing
  *   LOAD_MASKED(m, p), STORE_MASKED(p, m, v)  a vector at p, but of it only
@@ -258,5 +258,7 @@ NAME(tile)(size_t k, const void *a, const void *b, void *tile,
 #undef VECTOR_BYTES
 #undef LOAD_MASKED
 #undef STORE_MASKED
-#undef NARROW_NR
-#undef NARROW_ROWS
+#undef ROWS_VECTORS
+#undef ROWS_NR
+#undef SUMS_MR
+#undef SUMS_NR

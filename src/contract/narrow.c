@@ -17,8 +17,9 @@ struct job {
 	char *gathered;		/* lines of A; null: it is read where it lies */
 	size_t k, n, tiles;
 	size_t width;		/* of the panels together */
+	size_t span;		/* rows along that a unit has: 1 of sums */
 	enum kernel_update update;
-	int64_t *row_a;		/* offsets: rows of a line in A, */
+	int64_t *row_a, *row_c;	/* offsets: rows of a line in A and C, */
 	int64_t *col_a, *col_c;	/* sums in A, columns in C, */
 	int64_t *row, *col;	/* rows and sums where kernels read A, */
 	int64_t *along_c;	/* a vector of `along` in C */
@@ -51,25 +52,23 @@ narrow_a_bytes(const struct lend_plan *plan)
 static size_t
 line_rows(const struct lend_plan *plan)
 {
-	return round_up(plan->narrow.rows, plan->kernel->narrow_group);
+	size_t group = plan->narrow.sums ? plan->kernel->sums_mr : 1;
+
+	return round_up(plan->narrow.rows, group);
 }
 
 size_t
 narrow_tile_bytes(const struct lend_plan *plan)
 {
-	const struct kernel *kernel = plan->kernel;
-	size_t width = plan->narrow.sums ? 1 :
-		       plan->narrow.vectors * kernel->lanes;
-
 	/* Turning reads whole vectors, past the end of the last row. */
-	return (line_rows(plan) * plan->blocks.nc * width + kernel->lanes) *
-	       plan->bytes;
+	return (line_rows(plan) * plan->blocks.nc * plan->narrow.span +
+		plan->kernel->lanes) * plan->bytes;
 }
 
 size_t
 narrow_scratch(const struct lend_plan *plan)
 {
-	return 2 * line_rows(plan) + plan->kernel->line +
+	return 3 * line_rows(plan) + plan->kernel->line +
 	       3 * plan->k->total + 2 * plan->n->total +
 	       size_max(OPERAND_SUMS, SCALE_SCRATCH);
 }
@@ -78,7 +77,8 @@ static void
 lay_out(struct job *job, int64_t *scratch)
 {
 	job->row_a = scratch;
-	job->row = job->row_a + line_rows(job->plan);
+	job->row_c = job->row_a + line_rows(job->plan);
+	job->row = job->row_c + line_rows(job->plan);
 	job->along_c = job->row + line_rows(job->plan);
 	job->col_a = job->along_c + job->kernel->line;
 	job->col = job->col_a + job->k;
@@ -100,8 +100,10 @@ find_offsets(struct job *job)
 	dims_offsets(plan->k, OPERAND_B, 0, job->k, job->row_b);
 	dims_offsets(plan->n, OPERAND_B, 0, job->n, job->col_b);
 	dims_offsets(plan->n, OPERAND_C, 0, job->n, job->col_c);
-	for (size_t i = 0; i < rows; i++)
+	for (size_t i = 0; i < rows; i++) {
 		job->row_a[i] = (int64_t)i * line->stride[OPERAND_A];
+		job->row_c[i] = (int64_t)i * line->stride[OPERAND_C];
+	}
 	if (!narrow->sums)
 		for (size_t i = 0; i < job->kernel->line; i++)
 			job->along_c[i] = (int64_t)i *
@@ -122,7 +124,10 @@ find_offsets(struct job *job)
 static void
 pack_columns(const struct job *job, const char *b, void *dst)
 {
-	const struct pack_spec spec = { job->kernel, PACK_NARROW, false };
+	const struct pack_spec spec = {
+		job->kernel, job->plan->narrow.sums ? PACK_SUMS : PACK_ROWS,
+		false
+	};
 	const struct operand_block block = {
 		.spec = &spec, .rows = job->n, .cols = job->k, .src = b,
 		.row = job->col_b, .col = job->row_b, .sums = job->sums
@@ -145,8 +150,7 @@ unit_at(const struct job *job, const struct cursor *cursor)
 
 	if (!narrow->sums) {
 		const struct dim *along = &plan->m->dim[narrow->along];
-		size_t end = (cursor->index[narrow->along] + 1) *
-			     narrow->vectors * job->kernel->lanes;
+		size_t end = (cursor->index[narrow->along] + 1) * job->span;
 
 		/* The last ones go back, over some of those before. */
 		unit.first = end > along->extent ? end - along->extent : 0;
@@ -186,32 +190,70 @@ gather(const struct job *job, const struct cursor *cursor, struct unit *unit,
 	unit->a = job->gathered + (at - begin) * bytes;
 }
 
-/* Into the tile: by rows, then by vectors along, then by columns. */
+/*
+ * The results of row i of a unit's line, column j and row x along are at
+ * tile[(i * width + j) * span + x].
+ */
 static void
 multiply_rows(const struct job *job, const struct unit *unit, const char *next)
 {
 	const struct kernel *kernel = job->kernel;
-	size_t vector = kernel->lanes * kernel->bytes;
-	size_t panel = job->k * kernel->narrow_nr * kernel->bytes;
+	size_t piece = kernel->rows_mr * kernel->bytes;
+	size_t panel = job->k * kernel->rows_nr * kernel->bytes;
+	size_t column = job->span * kernel->bytes;
 	char *tile = job->tile;
 
-	for (size_t i = 0; i < unit->rows; i++) {
+	for (size_t i = 0; i < unit->rows; i++, tile += job->width * column) {
 		const char *a = unit->a +
 				job->row[i] * (int64_t)kernel->bytes;
 		const char *ahead = i + 1 < unit->rows ? unit->a +
 			job->row[i + 1] * (int64_t)kernel->bytes : next;
 
-		for (size_t v = 0; v < job->plan->narrow.vectors; v++) {
-			for (size_t t = 0; t < job->tiles; t++) {
-				kernel->narrow_rows(job->k, a, job->col,
-						    job->b + t * panel, tile,
-						    ahead);
-				tile += kernel->narrow_nr * vector;
-			}
-			/* Rows that begin amid a line end in the next one. */
-			a += vector;
-			ahead += vector;
-		}
+		/* Rows that begin amid a line end in the next one. */
+		for (size_t v = 0; v < column; v += piece)
+			for (size_t t = 0; t < job->tiles; t++)
+				kernel->narrow_rows(job->k, a + v, job->col,
+					job->b + t * panel,
+					tile + t * kernel->rows_nr * column +
+						v,
+					job->span, ahead + v);
+	}
+}
+
+/* A vector along, from `from` on: of each column, lines of C. */
+static void
+store_lines(const struct job *job, const struct unit *unit, size_t from,
+	    size_t first)
+{
+	const struct kernel *kernel = job->kernel;
+	size_t bytes = kernel->bytes;
+
+	for (size_t j = 0; j < job->n; j++)
+		kernel->narrow_turn(unit->rows,
+			job->tile + (j * job->span + from) * bytes,
+			job->width * job->span, first, kernel->lanes,
+			unit->c + job->col_c[j] * (int64_t)bytes,
+			job->along_c + from, job->update,
+			job->task->beta.re);
+}
+
+/* A vector along, from `from` on: of each of its rows, runs of columns. */
+static void
+store_columns(const struct job *job, const struct unit *unit, size_t from,
+	      size_t first)
+{
+	const struct kernel *kernel = job->kernel;
+	size_t bytes = kernel->bytes, run = job->plan->n->dim[0].extent;
+	size_t most = NARROW_LINES * kernel->line;
+
+	for (size_t j = 0, left; j < job->n; j += left) {
+		left = size_min(run - j % run, most);
+		kernel->narrow_turn(left,
+			job->tile + (j * job->span + from) * bytes,
+			job->span, first, kernel->lanes,
+			unit->c + job->col_c[j] * (int64_t)bytes,
+			job->along_c + from, job->update,
+			job->task->beta.re);
 	}
 }
 
@@ -220,25 +262,25 @@ static void
 unit_rows(const struct job *job, const struct unit *unit, const char *next)
 {
 	const struct kernel *kernel = job->kernel;
+	enum narrow_store store = job->plan->narrow.store;
 	size_t bytes = kernel->bytes, lanes = kernel->lanes;
-	size_t stride = job->plan->narrow.vectors * job->width * lanes;
-	const char *tile = job->tile;
 
 	multiply_rows(job, unit, next);
-	for (size_t v = 0; v < job->plan->narrow.vectors; v++) {
-		size_t from = v * lanes;
-		size_t first = unit->first > from ? unit->first - from : 0;
+	if (store == NARROW_ALONG) {
+		kernel->narrow_copy(job->n, job->span - unit->first,
+			job->tile + unit->first * bytes, job->span,
+			unit->c + unit->first * bytes, job->col_c,
+			job->update, job->task->beta.re);
+		return;
+	}
+	for (size_t from = 0; from < job->span; from += lanes) {
+		size_t first = unit->first > from ?
+			       size_min(unit->first - from, lanes) : 0;
 
-		for (size_t j = 0; j < job->n; j++) {
-			char *c = unit->c +
-				  job->col_c[j] * (int64_t)bytes;
-
-			kernel->narrow_turn(unit->rows,
-				tile + (v * job->width + j) * lanes * bytes,
-				stride, size_min(first, lanes), lanes, c,
-				job->along_c + from, job->update,
-				job->task->beta.re);
-		}
+		if (store == NARROW_LINE)
+			store_lines(job, unit, from, first);
+		else
+			store_columns(job, unit, from, first);
 	}
 }
 
@@ -249,7 +291,7 @@ unit_rows(const struct job *job, const struct unit *unit, const char *next)
 static const int64_t *
 group_rows(const struct job *job, size_t i, size_t rows, int64_t *clamped)
 {
-	size_t group = job->kernel->narrow_group;
+	size_t group = job->kernel->sums_mr;
 
 	if (i + group <= rows)
 		return job->row_a + i;
@@ -258,29 +300,61 @@ group_rows(const struct job *job, size_t i, size_t rows, int64_t *clamped)
 	return clamped;
 }
 
+/* Of sums: rows by columns, as C lies. */
 static void
-unit_sums(const struct job *job, const struct unit *unit)
+copy_columns(const struct job *job, const struct unit *unit)
 {
 	const struct kernel *kernel = job->kernel;
-	size_t bytes = kernel->bytes, lanes = kernel->lanes;
-	size_t panel = job->k * kernel->narrow_nr * bytes;
+	size_t bytes = kernel->bytes, run = job->plan->n->dim[0].extent;
 
-	for (size_t i = 0; i < unit->rows; i += kernel->narrow_group) {
+	for (size_t j = 0; j < job->n; j += run)
+		kernel->narrow_copy(unit->rows, run, job->tile + j * bytes,
+			job->width, unit->c + job->col_c[j] * (int64_t)bytes,
+			job->row_c, job->update, job->task->beta.re);
+}
+
+static void
+turn_columns(const struct job *job, const struct unit *unit)
+{
+	const struct kernel *kernel = job->kernel;
+	size_t lanes = kernel->lanes;
+
+	for (size_t j = 0; j < job->n; j += lanes)
+		kernel->narrow_turn(unit->rows, job->tile + j * kernel->bytes,
+				    job->width, 0,
+				    size_min(lanes, job->n - j), unit->c,
+				    job->col_c + j, job->update,
+				    job->task->beta.re);
+}
+
+/* `next`: as in unit_rows(). */
+static void
+unit_sums(const struct job *job, const struct unit *unit, const char *next)
+{
+	const struct kernel *kernel = job->kernel;
+	size_t bytes = kernel->bytes;
+	size_t panel = job->k * kernel->sums_nr * bytes;
+
+	for (size_t i = 0; i < unit->rows; i += kernel->sums_mr) {
 		int64_t clamped[KERNEL_MOST_LANES];
 		const int64_t *row = group_rows(job, i, unit->rows, clamped);
+		/* To which the offsets of these rows are added. */
+		const char *ahead = i + kernel->sums_mr < unit->rows ?
+			unit->a + job->row_a[kernel->sums_mr] *
+				  (int64_t)bytes :
+			next - row[0] * (int64_t)bytes;
 
 		for (size_t t = 0; t < job->tiles; t++)
 			kernel->narrow_sums(job->k, unit->a, row, job->col_a,
 				job->b + t * panel,
 				job->tile + (i * job->width +
-					     t * kernel->narrow_nr) * bytes,
-				job->width);
+					     t * kernel->sums_nr) * bytes,
+				job->width, ahead);
 	}
-	for (size_t j = 0; j < job->n; j += lanes)
-		kernel->narrow_turn(unit->rows, job->tile + j * bytes,
-				    job->width, 0, size_min(lanes, job->n - j),
-				    unit->c, job->col_c + j, job->update,
-				    job->task->beta.re);
+	if (job->plan->narrow.store == NARROW_COLUMNS)
+		copy_columns(job, unit);
+	else
+		turn_columns(job, unit);
 }
 
 static void
@@ -303,7 +377,7 @@ units(struct job *job, struct share share)
 			next = unit_at(job, &cursor);
 		}
 		if (sums)
-			unit_sums(job, &unit);
+			unit_sums(job, &unit, next.a);
 		else
 			unit_rows(job, &unit,
 				  job->gathered ? unit.a : next.a);
@@ -343,8 +417,9 @@ narrow_run(const struct task *task, const struct seat *seat)
 		.gathered = plan->narrow.gathered ?
 			    (char *)seat->a + b_bytes(plan) : NULL,
 		.k = plan->k->total, .n = plan->n->total,
-		.tiles = plan->blocks.nc / plan->kernel->narrow_nr,
-		.width = plan->blocks.nc, .update = update_of(task)
+		.tiles = plan->blocks.nc / plan->blocks.nr,
+		.width = plan->blocks.nc, .span = plan->narrow.span,
+		.update = update_of(task)
 	};
 	int64_t bytes = (int64_t)plan->bytes;
 

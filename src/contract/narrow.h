@@ -3,20 +3,25 @@
  * Products of few columns (METHOD_NARROW): A is large and each of its elements
  * is used a few times only, so A is read where it lies rather than packed.
  *
- * Where A's unit stride is along rows, "rows": a vector of them meets each
- * column of B.
+ * Where A's unit stride is along rows, "rows": vectors of them meet each column
+ * of B, and how their results come to C depends on its unit stride (store):
+ *
+ *	line		of other rows: as below
+ *	along		of the same rows: they lie in C as in A
+ *	columns		of the columns: vectors by columns are turned
  *
  *	    line (C's unit stride)
  *	   ------------------------->
  *	  |  x  x  x  x  ..  x  x	One x is a product by the kernel: a
- *   along|     vector of `along`	column of it for each of B's.  A unit is
- *  (A's  |     by columns of B		a cache line of `along`, a few vectors,
- *   unit v				times two of `line`; its results are
- *   stride)				turned in registers, C's lines then
- *					written whole.
+ *   along|     vectors of `along`	column of it for each of B's.  A unit is
+ *  (A's  |     by columns of B		a cache line of `along` times two of
+ *   unit v				`line`; its results are turned in
+ *   stride)				registers, C's lines then written whole.
  *
- * Where A's unit stride is along the sum, "sums": elements of A go one by
- * one, the columns of B are the vectors, and a unit is two lines of `line`.
+ * Where A's unit stride is along the sum, "sums": elements of A go one by one,
+ * the columns of B are the vectors, and a unit is some rows.  C's unit stride
+ * is of rows, "line", and results are turned, or of the columns, and they lie
+ * as they are.
  *
  * Two lines of C that are neighbours: stores past the caches to pairs of lines
  * ran at 26 GB/s where single ones, each far from the other, ran at 15.  A

@@ -5,11 +5,12 @@
 #include "contract/caches.h"
 
 /*
- * Up to so many columns it is faster than packing A: 1.1 to 1.6 times in rows
- * (n = 56 to 96), but for sums only while A is read once.
+ * Up to so many columns it is faster than packing A, whose elements are used
+ * once for each: with AVX2 1.4 to 2 times up to 48, level at 96, where A comes
+ * from memory.  Of sums the shorter ones pack faster from here on:
  */
 #define MOST_COLUMNS 96
-#define MOST_COLUMNS_SUMS 24
+#define SURE_COLUMNS_SUMS 24
 /* So short a sum does not pay for turning its results. */
 #define LEAST_SUM 16
 /*
@@ -41,21 +42,39 @@ sort(struct dims *dims, enum operand which)
 	dims_fuse(dims);
 }
 
+/* Columns of the kernel that the plan is for. */
+static size_t
+kernel_columns(const struct lend_plan *plan)
+{
+	return plan->narrow.sums ? plan->kernel->sums_nr :
+	       plan->kernel->rows_nr;
+}
+
+/* Columns, with those that idle. */
+static size_t
+columns_taken(const struct lend_plan *plan)
+{
+	size_t nr = kernel_columns(plan);
+
+	return ceil_div(plan->n->total, nr) * nr;
+}
+
 static bool
 columns_suit(const struct lend_plan *plan)
 {
-	size_t n = plan->n->total, nr = plan->kernel->narrow_nr;
+	size_t most = MOST_COLUMNS;
 
-	/* Half of a kernel's columns idle at most. */
-	return n <= MOST_COLUMNS && n >= nr / 2;
+	if (plan->narrow.sums)
+		most = size_min(most, size_max(plan->k->total / 4 * 3,
+					       SURE_COLUMNS_SUMS));
+	return plan->n->total > 1 && plan->n->total <= most;
 }
 
 static bool
 sum_suits(const struct lend_plan *plan)
 {
-	size_t k = plan->k->total, nr = plan->kernel->narrow_nr;
-	size_t taken = ceil_div(plan->n->total, nr) * nr;
-	size_t most = caches()->l2 / (taken * plan->bytes);
+	size_t k = plan->k->total;
+	size_t most = caches()->l2 / (columns_taken(plan) * plan->bytes);
 
 	if (!plan->narrow.sums)
 		most /= 4;
@@ -83,23 +102,23 @@ size_unit(struct lend_plan *plan)
 {
 	const struct kernel *kernel = plan->kernel;
 	struct narrow *narrow = &plan->narrow;
-	size_t columns = ceil_div(plan->n->total, kernel->narrow_nr) *
-			 kernel->narrow_nr;
-	size_t vector = columns * kernel->lanes * plan->bytes;
+	size_t row = columns_taken(plan) * plan->bytes;
 	/* Of the first cache, what A and B leave. */
 	size_t most = caches()->l1 / 4 * 3;
 
-	narrow->rows = NARROW_LINES * kernel->line;
-	narrow->vectors = 1;
-	if (narrow->sums || kernel->lanes == kernel->line)
+	narrow->rows = narrow->sums || narrow->store == NARROW_LINE ?
+		       NARROW_LINES * kernel->line : 1;
+	narrow->span = 1;
+	if (narrow->sums)
 		return;
-	narrow->vectors = size_min(kernel->line,
-		plan->m->dim[narrow->along].extent) / kernel->lanes;
-	if (narrow->rows * narrow->vectors * vector > most)
+	narrow->span = size_min(kernel->line,
+		plan->m->dim[narrow->along].extent / kernel->rows_mr *
+		kernel->rows_mr);
+	if (narrow->rows > 1 && narrow->rows * narrow->span * row > most)
 		narrow->rows = kernel->line;
-	while (narrow->vectors > 1 &&
-	       narrow->rows * narrow->vectors * vector > most)
-		narrow->vectors--;
+	while (narrow->span > kernel->rows_mr &&
+	       narrow->rows * narrow->span * row > most)
+		narrow->span -= kernel->rows_mr;
 }
 
 static void
@@ -107,14 +126,13 @@ set_units(struct lend_plan *plan)
 {
 	const struct narrow *narrow = &plan->narrow;
 	struct dims *units = plan->units;
-	const struct kernel *kernel = plan->kernel;
 
 	units->count = plan->m->count;
 	for (size_t i = 0; i < units->count; i++)
 		units->dim[i] = plan->m->dim[i];
 	units_cut(units, narrow->line, narrow->rows);
 	if (!narrow->sums)
-		units_cut(units, narrow->along, narrow->vectors * kernel->lanes);
+		units_cut(units, narrow->along, narrow->span);
 	units->total = 1;
 	for (size_t i = 0; i < units->count; i++)
 		units->total *= units->dim[i].extent;
@@ -139,6 +157,14 @@ narrow_unit_bytes(const struct lend_plan *plan)
 	return plan->narrow.rows * plan->k->total * CACHE_LINE;
 }
 
+/* Whether one call of the kernel has all columns, and whole lines of A. */
+static bool
+is_read_once(const struct lend_plan *plan)
+{
+	return plan->kernel->rows_mr == plan->kernel->line &&
+	       plan->n->total <= plan->kernel->rows_nr;
+}
+
 /*
  * Of such sums, as many units along as the second cache has room for.  Where
  * a vector is a line each line is read once, in any case.
@@ -151,9 +177,8 @@ set_gathered(struct lend_plan *plan)
 
 	narrow->gathered = 0;
 	/* Units go along first, but where another dim is as close. */
-	if (narrow->sums || narrow->along > 0 || narrow->vectors == 1 ||
-	    narrow->vectors * plan->kernel->lanes != line ||
-	    !sums_collide(plan))
+	if (narrow->sums || narrow->along > 0 || narrow->span != line ||
+	    is_read_once(plan) || !sums_collide(plan))
 		return;
 	narrow->gathered =
 		size_min(ceil_div(plan->m->dim[narrow->along].extent, line),
@@ -163,16 +188,49 @@ set_gathered(struct lend_plan *plan)
 static void
 set_blocks(struct lend_plan *plan)
 {
-	const struct kernel *kernel = plan->kernel;
-	size_t nr = kernel->narrow_nr;
+	const struct narrow *narrow = &plan->narrow;
+	size_t mr = narrow->sums ? plan->kernel->lanes : plan->kernel->rows_mr;
+	size_t nr = kernel_columns(plan);
 
 	plan->blocks = (struct blocks){
-		.mr = kernel->lanes, .nr = nr,
-		.mc = plan->narrow.rows * (plan->narrow.sums ? 1 :
-		      plan->narrow.vectors * kernel->lanes),
-		.nc = ceil_div(plan->n->total, nr) * nr, .kc = plan->k->total,
-		.m_share = kernel->lanes, .n_share = nr
+		.mr = mr, .nr = nr, .mc = narrow->rows * narrow->span,
+		.nc = columns_taken(plan), .kc = plan->k->total,
+		.m_share = mr, .n_share = nr
 	};
+}
+
+/* The longest dim of m. */
+static size_t
+find_longest(const struct dims *m)
+{
+	size_t longest = 0;
+
+	for (size_t i = 1; i < m->count; i++)
+		if (m->dim[i].extent > m->dim[longest].extent)
+			longest = i;
+	return longest;
+}
+
+/* How results come to C; false: not by whole vectors. */
+static bool
+find_store(struct lend_plan *plan)
+{
+	const struct dims *m = plan->m, *n = plan->n;
+	struct narrow *narrow = &plan->narrow;
+	size_t lanes = plan->kernel->lanes;
+
+	narrow->line = find_unit(m, OPERAND_C);
+	if (narrow->line < m->count) {
+		narrow->store = narrow->line == narrow->along ?
+				NARROW_ALONG : NARROW_LINE;
+		return m->dim[narrow->line].extent >= lanes;
+	}
+	narrow->store = NARROW_COLUMNS;
+	narrow->line = narrow->sums ? find_longest(m) : narrow->along;
+	return run_stride(n, OPERAND_C) == 1 &&
+	       (n->count == 1 || n->dim[0].extent >= lanes) &&
+	       narrow->line < m->count &&
+	       m->dim[narrow->line].extent >= lanes;
 }
 
 /* Whether the dims that vectors go along are there, and long enough. */
@@ -181,35 +239,31 @@ find_vectors(struct lend_plan *plan)
 {
 	const struct dims *m = plan->m, *k = plan->k;
 	struct narrow *narrow = &plan->narrow;
-	size_t lanes = plan->kernel->lanes;
 
-	narrow->line = find_unit(m, OPERAND_C);
 	narrow->along = find_unit(m, OPERAND_A);
 	narrow->sums = narrow->along == m->count;
-	if (narrow->line == m->count || narrow->line == narrow->along ||
-	    m->dim[narrow->line].extent < lanes)
+	if (!find_store(plan))
 		return false;
 	if (narrow->sums)
-		return plan->n->total <= MOST_COLUMNS_SUMS && k->count &&
-		       k->dim[0].stride[OPERAND_A] == 1 &&
-		       k->dim[0].extent >= lanes;
-	return m->dim[narrow->along].extent >= lanes;
+		return run_stride(k, OPERAND_A) == 1 &&
+		       k->dim[0].extent >= plan->kernel->lanes;
+	return m->dim[narrow->along].extent >= plan->kernel->rows_mr;
 }
 
 bool
 narrow_plan(struct lend_plan *plan)
 {
 	if (plan->complex || plan->empty || plan->nothing ||
-	    plan->sum_a->total > 1 || !columns_suit(plan))
+	    plan->sum_a->total > 1)
 		return false;
 	sort(plan->m, OPERAND_A);
 	sort(plan->k, OPERAND_A);
-	if (!find_vectors(plan) || !sum_suits(plan))
+	sort(plan->n, OPERAND_C);
+	if (!find_vectors(plan) || !columns_suit(plan) || !sum_suits(plan))
 		return false;
 	size_unit(plan);
 	set_gathered(plan);
 	set_units(plan);
-	sort(plan->n, OPERAND_C);
 	set_blocks(plan);
 	plan->method = METHOD_NARROW;
 	return true;

@@ -2,98 +2,115 @@
 /*
  * The part of kernel_template.h for products of few columns, which read A
  * where it lies (see narrow.h); that file includes this one, and has the
- * macros, two more of which are
+ * macros, four more of which are
  *
- *   NARROW_NR		columns of such a product: whole vectors of them, but
- *			for half of one
- *   NARROW_ROWS	rows that narrow_sums() takes at once: as many as leave
- *			their accumulators in registers
+ *   ROWS_VECTORS	vectors of A that narrow_rows() takes at once; they
+ *			divide a cache line
+ *   ROWS_NR		columns, an accumulator for each with each of these
+ *   SUMS_MR		rows that narrow_sums() takes at once
+ *   SUMS_NR		columns: whole vectors of them, but for half of one
+ *
+ * As many of each as leave the accumulators in registers.
  */
-#define NARROW_VECTORS	(NARROW_NR * REAL_BYTES / VECTOR_BYTES)
-#define NARROW_HALF	(NARROW_NR * REAL_BYTES % VECTOR_BYTES != 0)
+#define SUMS_VECTORS	(SUMS_NR * REAL_BYTES / VECTOR_BYTES)
+#define SUMS_HALF	(SUMS_NR * REAL_BYTES % VECTOR_BYTES != 0)
 
-#if NARROW_HALF
+_Static_assert(CACHE_LINE % (ROWS_VECTORS * VECTOR_BYTES) == 0,
+	       "vectors divide a line");
+_Static_assert(SUMS_MR <= LANES, "what kernel.h promises");
+#if SUMS_HALF
 typedef REAL NAME(half)
 	__attribute__((vector_size(VECTOR_BYTES / 2), may_alias));
-_Static_assert(NARROW_NR == NARROW_VECTORS * LANES + LANES / 2,
+_Static_assert(SUMS_NR == SUMS_VECTORS * LANES + LANES / 2,
 	       "columns are whole vectors and a half");
 #else
-_Static_assert(NARROW_NR == NARROW_VECTORS * LANES,
-	       "columns are whole vectors");
+_Static_assert(SUMS_NR == SUMS_VECTORS * LANES, "columns are whole vectors");
 #endif
 
-/* A vector of rows, that many columns: an accumulator for each column. */
+/* Vectors of rows: an accumulator for each and each column. */
 static void
 NAME(narrow_rows)(size_t k, const void *a, const int64_t *col, const void *b,
-		  void *tile, const void *next)
+		  void *tile, size_t stride, const void *next)
 {
 	const REAL *rows = a, *row = b, *ahead = next;
-	NAME(vec) acc[NARROW_NR], *to = tile;
+	NAME(vec) acc[ROWS_NR][ROWS_VECTORS];
 
 	UNROLL
-	for (size_t j = 0; j < NARROW_NR; j++)
-		acc[j] = (NAME(vec)){ 0 };
-	for (size_t p = 0; p < k; p++, row += NARROW_NR) {
-		NAME(vec) column = *(const NAME(vec_c) *)(rows + col[p]);
+	for (size_t j = 0; j < ROWS_NR; j++)
+		UNROLL
+		for (size_t v = 0; v < ROWS_VECTORS; v++)
+			acc[j][v] = (NAME(vec)){ 0 };
+	for (size_t p = 0; p < k; p++, row += ROWS_NR) {
+		const NAME(vec_c) *column =
+			(const NAME(vec_c) *)(rows + col[p]);
 
 		__builtin_prefetch(ahead + col[p], 0, 2);
 		UNROLL
-		for (size_t j = 0; j < NARROW_NR; j++)
-			acc[j] += column * row[j];
+		for (size_t j = 0; j < ROWS_NR; j++)
+			UNROLL
+			for (size_t v = 0; v < ROWS_VECTORS; v++)
+				acc[j][v] += column[v] * row[j];
 	}
 	UNROLL
-	for (size_t j = 0; j < NARROW_NR; j++)
-		to[j] = acc[j];
+	for (size_t j = 0; j < ROWS_NR; j++) {
+		NAME(vec) *to = (NAME(vec) *)((REAL *)tile + j * stride);
+
+		UNROLL
+		for (size_t v = 0; v < ROWS_VECTORS; v++)
+			to[v] = acc[j][v];
+	}
 }
 
 /* Some rows, whose elements go one by one; columns are in vectors. */
 static void
 NAME(narrow_sums)(size_t k, const void *a, const int64_t *row,
 		  const int64_t *col, const void *b, void *tile,
-		  size_t stride)
+		  size_t stride, const void *next)
 {
-	const REAL *from[NARROW_ROWS];
+	const REAL *from[SUMS_MR], *ahead = next;
 	const NAME(elem) *line = b;
-	NAME(vec) acc[NARROW_ROWS][NARROW_VECTORS];
-#if NARROW_HALF
-	NAME(half) rest[NARROW_ROWS];
+	NAME(vec) acc[SUMS_MR][SUMS_VECTORS];
+#if SUMS_HALF
+	NAME(half) rest[SUMS_MR];
 #endif
 
 	UNROLL
-	for (size_t i = 0; i < NARROW_ROWS; i++) {
+	for (size_t i = 0; i < SUMS_MR; i++) {
 		from[i] = (const REAL *)a + row[i];
 		UNROLL
-		for (size_t v = 0; v < NARROW_VECTORS; v++)
+		for (size_t v = 0; v < SUMS_VECTORS; v++)
 			acc[i][v] = (NAME(vec)){ 0 };
-#if NARROW_HALF
+#if SUMS_HALF
 		rest[i] = (NAME(half)){ 0 };
 #endif
 	}
-	for (size_t p = 0; p < k; p++, line += NARROW_NR) {
+	for (size_t p = 0; p < k; p++, line += SUMS_NR) {
 		const NAME(vec_c) *whole = (const NAME(vec_c) *)line;
 		int64_t at = col[p];
 
+		/* A line has a step for each row. */
+		__builtin_prefetch(ahead + row[p % SUMS_MR] + at, 0, 2);
 		UNROLL
-		for (size_t i = 0; i < NARROW_ROWS; i++) {
+		for (size_t i = 0; i < SUMS_MR; i++) {
 			REAL x = from[i][at];
 
 			UNROLL
-			for (size_t v = 0; v < NARROW_VECTORS; v++)
+			for (size_t v = 0; v < SUMS_VECTORS; v++)
 				acc[i][v] += x * whole[v];
-#if NARROW_HALF
+#if SUMS_HALF
 			rest[i] += x * *(const NAME(half) *)
-				(line + NARROW_VECTORS * LANES);
+				(line + SUMS_VECTORS * LANES);
 #endif
 		}
 	}
-	for (size_t i = 0; i < NARROW_ROWS; i++) {
+	for (size_t i = 0; i < SUMS_MR; i++) {
 		NAME(vec_c) *to = (NAME(vec_c) *)((REAL *)tile + i * stride);
 
 		UNROLL
-		for (size_t v = 0; v < NARROW_VECTORS; v++)
+		for (size_t v = 0; v < SUMS_VECTORS; v++)
 			to[v] = acc[i][v];
-#if NARROW_HALF
-		*(NAME(half) *)(to + NARROW_VECTORS) = rest[i];
+#if SUMS_HALF
+		*(NAME(half) *)(to + SUMS_VECTORS) = rest[i];
 #endif
 	}
 }
@@ -133,12 +150,12 @@ NAME(update_rest)(size_t rows, const REAL *from, size_t stride, REAL *c,
 	}
 }
 
-/* Vectors of C's neighbours that are written at once: see narrow.h. */
-#define TURNED	(NARROW_LINES * CACHE_LINE / VECTOR_BYTES)
-
-/* Those of whole lines, past the caches; returns how many. */
+/*
+ * Of so many vectors, `step` apart, those of whole lines go past the caches;
+ * returns how many.
+ */
 INLINE size_t
-NAME(stream_turned)(size_t whole, const REAL *turned, REAL *to)
+NAME(stream_lines)(size_t whole, const REAL *from, size_t step, REAL *to)
 {
 	size_t v = 0;
 
@@ -148,15 +165,18 @@ NAME(stream_turned)(size_t whole, const REAL *turned, REAL *to)
 	if ((uintptr_t)to % CACHE_LINE == 0)
 		for (; v < whole / line * line; v++)
 			STREAM_VECTOR(to + v * LANES,
-				*(const NAME(vec) *)(turned +
-						     v * LANES * LANES));
+				(NAME(vec))*(const NAME(vec_c) *)(from + v * step));
 #else
 	(void)whole;
-	(void)turned;
+	(void)from;
+	(void)step;
 	(void)to;
 #endif
 	return v;
 }
+
+/* Vectors of C's neighbours that are written at once: see narrow.h. */
+#define TURNED	(NARROW_LINES * CACHE_LINE / VECTOR_BYTES)
 
 INLINE void
 NAME(update_turned)(size_t rows, const REAL *from, size_t stride,
@@ -175,8 +195,8 @@ NAME(update_turned)(size_t rows, const REAL *from, size_t stride,
 		size_t v = 0;
 
 		if (update == KERNEL_STREAM)
-			v = NAME(stream_turned)(whole, turned + x * LANES,
-						to);
+			v = NAME(stream_lines)(whole, turned + x * LANES,
+					       LANES * LANES, to);
 		for (; v < whole; v++)
 			NAME(update_whole)(to + v * LANES,
 					   turned + (v * LANES + x) * LANES,
@@ -213,20 +233,76 @@ NAME(narrow_turn)(size_t rows, const void *tile, size_t stride, size_t first,
 	}
 }
 
-static void
-NAME(pack_narrow)(size_t rows, size_t cols, const void *src,
-		  const int64_t *row, const int64_t *col, size_t period,
-		  void *dst)
+INLINE void
+NAME(update_rows)(size_t rows, size_t length, const REAL *from, size_t stride,
+		  REAL *c, const int64_t *off, enum kernel_update update,
+		  REAL beta)
 {
-	NAME(pack)(NARROW_NR, rows, cols, src, row, col, period, dst);
+	size_t whole = length / LANES, rest = length % LANES;
+
+	for (size_t i = 0; i < rows; i++, from += stride) {
+		REAL *to = c + off[i];
+		size_t v = 0;
+
+		if (update == KERNEL_STREAM)
+			v = NAME(stream_lines)(whole, from, LANES, to);
+		for (; v < whole; v++)
+			NAME(update_whole)(to + v * LANES, from + v * LANES,
+					   update, beta);
+		NAME(update_rest)(rest, from + whole * LANES, 1,
+				  to + whole * LANES, update, beta);
+	}
+}
+
+static void
+NAME(narrow_copy)(size_t rows, size_t length, const void *tile, size_t stride,
+		  void *c, const int64_t *off, enum kernel_update update,
+		  double beta)
+{
+	switch (update) {
+	case KERNEL_SET:
+		NAME(update_rows)(rows, length, tile, stride, c, off,
+				  KERNEL_SET, 0);
+		break;
+	case KERNEL_STREAM:
+		NAME(update_rows)(rows, length, tile, stride, c, off,
+				  KERNEL_STREAM, 0);
+		break;
+	case KERNEL_ADD:
+		NAME(update_rows)(rows, length, tile, stride, c, off,
+				  KERNEL_ADD, 0);
+		break;
+	case KERNEL_SCALE:
+		NAME(update_rows)(rows, length, tile, stride, c, off,
+				  KERNEL_SCALE, (REAL)beta);
+		break;
+	}
+}
+
+static void
+NAME(pack_for_rows)(size_t rows, size_t cols, const void *src,
+		    const int64_t *row, const int64_t *col, size_t period,
+		    void *dst)
+{
+	NAME(pack)(ROWS_NR, rows, cols, src, row, col, period, dst);
+}
+
+static void
+NAME(pack_for_sums)(size_t rows, size_t cols, const void *src,
+		    const int64_t *row, const int64_t *col, size_t period,
+		    void *dst)
+{
+	NAME(pack)(SUMS_NR, rows, cols, src, row, col, period, dst);
 }
 
 enum {
-	NAME(narrow_nr) = NARROW_NR,
-	NAME(narrow_group) = NARROW_ROWS,
 	NAME(lanes) = LANES,
-	NAME(line) = CACHE_LINE / REAL_BYTES
+	NAME(line) = CACHE_LINE / REAL_BYTES,
+	NAME(rows_mr) = ROWS_VECTORS * LANES,
+	NAME(rows_nr) = ROWS_NR,
+	NAME(sums_mr) = SUMS_MR,
+	NAME(sums_nr) = SUMS_NR
 };
 
-#undef NARROW_HALF
-#undef NARROW_VECTORS
+#undef SUMS_HALF
+#undef SUMS_VECTORS

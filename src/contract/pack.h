@@ -58,8 +58,8 @@
 
 #include "contract/kernel.h"
 
-/* PACK_NARROW: of B, in the width that products of few columns take. */
-enum pack_side { PACK_A, PACK_B, PACK_NARROW };
+/* PACK_ROWS, PACK_SUMS: of B, as products of few columns take it. */
+enum pack_side { PACK_A, PACK_B, PACK_ROWS, PACK_SUMS };
 
 /* What is packed: all that follows takes one. */
 struct pack_spec {
@@ -75,7 +75,8 @@ pack_lanes(const struct pack_spec *spec)
 	switch (spec->side) {
 	case PACK_A: return spec->kernel->mr;
 	case PACK_B: return spec->kernel->nr;
-	case PACK_NARROW: return spec->kernel->narrow_nr;
+	case PACK_ROWS: return spec->kernel->rows_nr;
+	case PACK_SUMS: return spec->kernel->sums_nr;
 	}
 	return 0;
 }
@@ -132,8 +133,10 @@ pack(const struct pack_spec *spec, size_t rows, size_t cols, const void *src,
 		kernel->pack_a(rows, cols, src, row, col, period, dst);
 	else if (spec->side == PACK_B)
 		kernel->pack_b(rows, cols, src, row, col, period, dst);
+	else if (spec->side == PACK_ROWS)
+		kernel->pack_for_rows(rows, cols, src, row, col, period, dst);
 	else
-		kernel->pack_narrow(rows, cols, src, row, col, period, dst);
+		kernel->pack_for_sums(rows, cols, src, row, col, period, dst);
 }
 
 /*

@@ -113,7 +113,7 @@ swap_inputs(struct lend_plan *plan)
 {
 	struct reach reach = plan->reach[OPERAND_A];
 
-	plan->swapped = true;
+	plan->swapped = !plan->swapped;
 	plan->reach[OPERAND_A] = plan->reach[OPERAND_B];
 	plan->reach[OPERAND_B] = reach;
 	swap_dims(&plan->m, &plan->n);
@@ -202,9 +202,22 @@ order_sum(struct dims *dims, const struct counts *counts)
 			  a_first ? OPERAND_B : OPERAND_A, 8, SUM_PIECE);
 }
 
+/* With A the larger operand, whichever way C lies. */
+static bool
+order_narrow(struct lend_plan *plan)
+{
+	if (narrow_plan(plan))
+		return true;
+	swap_inputs(plan);
+	if (narrow_plan(plan))
+		return true;
+	swap_inputs(plan);
+	return false;
+}
+
 /* Orders all indices, and chooses the blocks that suit. */
 static void
-order(struct lend_plan *plan, const struct counts *counts)
+order(struct lend_plan *plan, const struct counts *counts, bool pack)
 {
 	const struct kernel *kernel = plan->kernel;
 	size_t line = CACHE_LINE / plan->bytes;
@@ -223,7 +236,7 @@ order(struct lend_plan *plan, const struct counts *counts)
 	dims_fuse(plan->sum_a);
 	dims_sort(plan->sum_b, OPERAND_B);
 	dims_fuse(plan->sum_b);
-	if (plan->method == METHOD_GEMM && narrow_plan(plan))
+	if (plan->method == METHOD_GEMM && !pack && order_narrow(plan))
 		return;
 	if (plan->method == METHOD_LOOPS && side_plan(plan))
 		return;
@@ -318,7 +331,7 @@ fill(struct lend_plan *plan, const struct shape *shape,
 		counts = count_elements(plan);
 	}
 	method_loops(plan);
-	order(plan, &counts);
+	order(plan, &counts, options && options->pack);
 	return 0;
 }
 

@@ -10,7 +10,8 @@
  *   index    batch   m         n       k       sum_a    sum_b
  *
  * `swapped` says that A is the caller's second operand: the rows m are those
- * that C's unit stride runs along, as the kernels want it.
+ * that C's unit stride runs along, as the kernels want it, or where these are
+ * few, and A is better read in place, the others.
  *
  * Where n is 1 there is nothing to pack for (METHOD_LOOPS): then the batch is
  * part of m, and what a single operand sums is part of k.  Nor is there where
@@ -53,14 +54,22 @@ struct reach {
 	uint64_t grid;		/* all of them are multiples of it; 0: only 0 */
 };
 
+/* What C's unit stride is of: how results of a narrow product get there. */
+enum narrow_store {
+	NARROW_LINE,	/* other rows than A's: they are turned */
+	NARROW_ALONG,	/* the same rows as A's */
+	NARROW_COLUMNS	/* the columns */
+};
+
 /* Which dims of m the vectors of a narrow product go along. */
 struct narrow {
 	bool sums;		/* A's unit stride is of the sum, not of m */
-	size_t along;		/* otherwise: the dim of A's unit stride, */
-	size_t vectors;		/* so many of which are in a unit, */
-	size_t rows;		/* and so many of the line's rows; */
+	enum narrow_store store;
+	size_t along;		/* unless sums: the dim of A's unit stride; */
+	size_t span;		/* so many of which are in a unit, else 1; */
+	size_t line;		/* the dim of C's unit stride, or another, */
+	size_t rows;		/* so many of which are in a unit */
 	size_t gathered;	/* units whose A is copied first, 0: none */
-	size_t line;		/* the dim of C's unit stride */
 };
 
 /* Products side by side: how many, and what of m a tile's edges go along. */

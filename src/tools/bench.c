@@ -265,8 +265,8 @@ measure(struct bench *bench, const struct bench_case *c,
 int
 bench_case_run(struct bench *bench, const struct bench_case *c)
 {
-	struct lend_plan_options options = { sizeof options,
-					     bench->options->kernel };
+	struct lend_plan_options options = { .size = sizeof options,
+					     .kernel = bench->options->kernel };
 	struct case_shapes shapes;
 	struct lend_error error;
 	struct description d;

@@ -167,8 +167,8 @@ show(struct plan_options *o, const lend_plan *plan,
 static int
 plan_and_show(struct plan_options *o, char **argv)
 {
-	struct lend_plan_options plan_options = { sizeof plan_options,
-						  o->kernel };
+	struct lend_plan_options plan_options = { .size = sizeof plan_options,
+						  .kernel = o->kernel };
 	struct operand operand[2];
 	struct lend_error error;
 	struct message why;

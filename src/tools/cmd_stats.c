@@ -41,7 +41,7 @@ kernel_of(const char *name)
 {
 	size_t a[] = { 64, 64 };
 	struct lend_layout layout = { 2, a, NULL };
-	struct lend_plan_options wish = { sizeof wish, name };
+	struct lend_plan_options wish = { .size = sizeof wish, .kernel = name };
 	struct lend_plan_info info = { .size = sizeof info };
 	const char *found = NULL;
 	lend_plan *plan;

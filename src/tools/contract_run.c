@@ -287,8 +287,8 @@ static int
 plan(struct contract *c)
 {
 	const struct contract_options *o = c->options;
-	struct lend_plan_options plan_options = { sizeof plan_options,
-						  o->kernel };
+	struct lend_plan_options plan_options = { .size = sizeof plan_options,
+						  .kernel = o->kernel };
 	struct lend_error error;
 	int status;
 

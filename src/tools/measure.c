@@ -156,7 +156,9 @@ measure_peak(enum lend_type type, const char *kernel,
 	size_t a[] = { M, K }, b[] = { K, N };
 	struct lend_layout a_layout = { 2, a, NULL };
 	struct lend_layout b_layout = { 2, b, NULL };
-	struct lend_plan_options options = { sizeof options, kernel };
+	struct lend_plan_options options = {
+		.size = sizeof options, .kernel = kernel
+	};
 	struct peak_job job = {
 		.contractions = rough ? CONTRACTIONS_ROUGH : CONTRACTIONS,
 	};

@@ -11,6 +11,10 @@ work_open(void)
 {
 	size_t extent[] = { ROWS, ROWS };
 	struct lend_layout layout = { 2, extent, NULL };
+	/* What takes all kinds of loans. */
+	struct lend_plan_options options = {
+		.size = sizeof(options), .pack = true
+	};
 
 	memset(&work, 0, sizeof(work));
 	for (size_t i = 0; i < ROWS * ROWS; i++) {
@@ -19,8 +23,8 @@ work_open(void)
 		work.c[i] = work.was[i] = -1 - (double)i;
 	}
 	ck_assert_int_eq(lend_plan_create(&work.plan, "ab,bc->ac", LEND_F64,
-					  &layout, &layout, NULL, NULL, NULL),
-			 0);
+					  &layout, &layout, NULL, &options,
+					  NULL), 0);
 	work.call = (struct lend_call){
 		.a = work.a, .b = work.b, .c = work.c,
 	};

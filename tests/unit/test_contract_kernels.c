@@ -33,7 +33,7 @@ static struct lend_plan_options
 options_of(const char *kernel)
 {
 	return (struct lend_plan_options){
-		sizeof(struct lend_plan_options), kernel
+		.size = sizeof(struct lend_plan_options), .kernel = kernel
 	};
 }
 
@@ -57,6 +57,7 @@ try_random(const char *kernel, uint64_t seed, unsigned cases)
 		struct random_einsum einsum;
 
 		wish.edges = i % 3 == 0;
+		options.pack = i % 2;
 		random_einsum(&einsum, seed + i, &wish);
 		site_try(&site, &einsum, &options, team_shape(i), FROM_ARENA);
 	}

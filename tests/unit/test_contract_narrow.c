@@ -44,7 +44,27 @@ static const char *const forms[] = {
 	"klrz,nkz->lrnz",
 	"klr,skn->lrn",
 	"kn,vkrl->lvrn",
-	"kn,klr->lrn"
+	"kn,klr->lrn",
+	/* C's unit stride is A's, .. */
+	"vk,kn->vn",
+	"vkrl,nk->vrln",
+	"vrjkl,knj->vnlr",
+	"vkrz,knz->vnrz",
+	"vkr,kmns->vnrm",
+	"nk,vkl->vln",
+	/* .. or the columns'. */
+	"vk,kn->nv",
+	"vkrl,nk->nlrv",
+	"vrjkl,knj->nvlr",
+	"vkrz,knz->nvrz",
+	"vkl,kmns->nvml",
+	"nk,vkl->nlv",
+	"kl,kn->nl",
+	"klr,nk->nrl",
+	"krjl,jkn->nlr",
+	"klrz,nkz->nlrz",
+	"klr,skmn->nrml",
+	"kn,klr->nlr"
 };
 
 #define FORMS ((int)(sizeof(forms) / sizeof(forms[0])))
@@ -57,14 +77,22 @@ about(uint64_t *seed, size_t vectors, size_t lanes)
 	       random_below(seed, (unsigned)lanes);
 }
 
+/* Whether A's unit stride is in the sum. */
+static bool
+is_sums(const char *form)
+{
+	return !strchr(form, 'v');
+}
+
 static struct form_extents
 choose(uint64_t *seed, const struct kernel *kernel, const char *form)
 {
-	size_t lanes = kernel->lanes, nr = kernel->narrow_nr;
-	size_t blocks = strchr(form, 'v') ? 1 + random_below(seed, 3) : 1;
+	size_t lanes = kernel->lanes, mr = kernel->rows_mr;
+	size_t nr = is_sums(form) ? kernel->sums_nr : kernel->rows_nr;
+	size_t blocks = is_sums(form) ? 1 : 1 + random_below(seed, 3);
 	struct form_extents e = { { 0 } };
 
-	e.of['v'] = about(seed, 1 + random_below(seed, 2), lanes);
+	e.of['v'] = about(seed, 1 + random_below(seed, 2), mr);
 	e.of['l'] = about(seed, 1 + random_below(seed, 3), lanes);
 	e.of['k'] = 16 + random_below(seed, 9);
 	e.of['j'] = 2;
@@ -75,6 +103,9 @@ choose(uint64_t *seed, const struct kernel *kernel, const char *form)
 	e.of['r'] = 3;
 	if (strchr(form, 'm'))
 		e.of['n'] = (nr + 1) / 2;
+	/* Runs of columns in C have a vector at least. */
+	if (strstr(form, ">n"))
+		e.of['n'] = size_max(e.of['n'], lanes);
 	return e;
 }
 
@@ -122,7 +153,9 @@ static void
 try_form(int index, enum lend_type type)
 {
 	const char *name = names[index % NAMES], *form = forms[index / NAMES];
-	struct lend_plan_options options = { sizeof(options), name };
+	struct lend_plan_options options = {
+		.size = sizeof(options), .kernel = name
+	};
 	const struct kernel *kernel = kernel_find(name, lend_type_bytes(type));
 	struct site site;
 
@@ -160,8 +193,8 @@ END_TEST
 START_TEST(sums_are_as_deep_as_the_cache)
 {
 	const struct kernel *kernel = kernel_find(NULL, sizeof(double));
-	size_t columns = ceil_div(24, kernel->narrow_nr) *
-			 kernel->narrow_nr;
+	/* A multiple of the columns of all kernels. */
+	size_t columns = 24;
 	size_t quarter = caches()->l2 / 4 / columns / sizeof(double);
 	const struct {
 		const char *form;
@@ -173,7 +206,7 @@ START_TEST(sums_are_as_deep_as_the_cache)
 		{ "vkl,kn->lvn", 3 * quarter, false },
 	};
 	struct form_extents e = { {
-		['v'] = kernel->lanes, ['l'] = 19, ['n'] = 24
+		['v'] = kernel->rows_mr, ['l'] = 19, ['n'] = columns
 	} };
 	struct site site = site_open();
 
@@ -199,7 +232,9 @@ END_TEST
 static void
 try_gathered(int index, enum lend_type type, size_t units)
 {
-	struct lend_plan_options options = { sizeof(options), names[index] };
+	struct lend_plan_options options = {
+		.size = sizeof(options), .kernel = names[index]
+	};
 	struct caches *found = (struct caches *)caches(), real = *found;
 	const struct kernel *kernel =
 		kernel_find(options.kernel, lend_type_bytes(type));
@@ -207,11 +242,11 @@ try_gathered(int index, enum lend_type type, size_t units)
 	struct form_extents e = { { ['k'] = 16, ['z'] = 2 } };
 	struct site site;
 
-	/* Whose vectors are parts of lines. */
-	if (!kernel || kernel->lanes == kernel->line)
+	if (!kernel)
 		return;
 	site = site_open();
-	e.of['n'] = kernel->narrow_nr / 2;
+	/* Beyond one kernel's columns, so that lines are read again. */
+	e.of['n'] = kernel->rows_nr + 1;
 	if (units)
 		found->l2 = (4 * units + 2) / 3 * NARROW_LINES * kernel->line *
 			    e.of['k'] * CACHE_LINE;
@@ -249,8 +284,8 @@ START_TEST(another_dim_is_as_close)
 {
 	const enum lend_type type = _i / NAMES ? LEND_F32 : LEND_F64;
 	const size_t bytes = lend_type_bytes(type);
-	struct lend_plan_options options = { sizeof(options),
-					     names[_i % NAMES] };
+	struct lend_plan_options options = { .size = sizeof(options),
+					     .kernel = names[_i % NAMES] };
 	const struct kernel *kernel = kernel_find(options.kernel, bytes);
 	struct form_extents e = { { ['r'] = 3, ['k'] = 16 } };
 	struct random_einsum einsum;
@@ -259,7 +294,7 @@ START_TEST(another_dim_is_as_close)
 	if (!kernel)
 		return;
 	site = site_open();
-	e.of['n'] = kernel->narrow_nr;
+	e.of['n'] = kernel->rows_nr + 1;
 	e.of['v'] = e.of['l'] = kernel->line * 5 / 2;
 	einsum = form_einsum("rvkl,kn->lrvn", type, &e, 1);
 	einsum.tensor[A].stride[0] = -1;
@@ -273,44 +308,53 @@ START_TEST(another_dim_is_as_close)
 }
 END_TEST
 
+START_TEST(packed_when_asked)
+{
+	struct lend_plan_options options = {
+		.size = sizeof(options), .pack = true
+	};
+	struct site site = site_open();
+
+	for (int i = 0; i < FORMS; i++) {
+		struct random_einsum einsum =
+			make((unsigned)i, forms[i], LEND_F64,
+			     kernel_find(NULL, sizeof(double)));
+
+		ck_assert(is_in_place(&einsum, NULL));
+		ck_assert(!is_in_place(&einsum, &options));
+		site_try(&site, &einsum, &options, team_shape((unsigned)i),
+			 FROM_ARENA);
+	}
+	site_close(&site);
+}
+END_TEST
+
 /* What does not suit is packed, as ever. */
 START_TEST(others_are_packed)
 {
 	static const struct {
 		const char *form;
 		enum lend_type type;
-		size_t n;
+		size_t n, r;
 	} other[] = {
-		{ "vkrl,kn->lvrn", LEND_CF64, 24 },	/* complex */
-		{ "vkrl,kn->vlrn", LEND_F64, 24 },	/* one unit stride */
-		{ "vkrl,kn->lvrn", LEND_F64, 4 },	/* idle columns */
-		{ "vkrl,kn->lvrn", LEND_F64, 200 },	/* too many */
+		{ "vkrl,kn->lvrn", LEND_CF64, 24, 40 },	/* complex */
+		{ "klr,kn->lrn", LEND_F64, 30, 40 },	/* of a short sum */
+		{ "vkrl,kn->lvrn", LEND_F64, 200, 40 },	/* too many */
+		{ "kn,vkrl->rlvn", LEND_F64, 24, 2 },	/* short lines of C */
+		{ "rkvl,kn->lvrn", LEND_F64, 24, 2 }	/* of A */
 	};
 	struct form_extents e = { {
-		['v'] = 16, ['k'] = 20, ['r'] = 40, ['l'] = 40
+		['v'] = 16, ['k'] = 20, ['l'] = 40
 	} };
 
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
-		struct lend_plan_info info = { .size = sizeof(info) };
-		struct random_einsum einsum = { .type = other[i].type };
-		struct lend_layout layout[NAIVE_OPERANDS];
-		lend_plan *plan;
+		struct random_einsum einsum;
 
 		e.of['n'] = other[i].n;
-		form_lay(&einsum.tensor[A], "vkrl", 4, &e, 0, false);
-		form_lay(&einsum.tensor[B], "kn", 2, &e, 0, false);
-		form_lay(&einsum.tensor[C], other[i].form + 9, 4, &e, 0, false);
-		ck_assert(naive_parse(other[i].form, einsum.labels));
-		for (int o = A; o <= C; o++)
-			layout[o] = random_layout(&einsum, o);
-		ck_assert_int_eq(lend_plan_create(&plan, other[i].form,
-						  other[i].type, &layout[A],
-						  &layout[B], &layout[C],
-						  NULL, NULL), 0);
-		ck_assert_int_eq(lend_plan_describe(plan, 1, &info), 0);
-		ck_assert_msg(!info.in_place, "%s, n %zu", other[i].form,
-			      other[i].n);
-		lend_plan_destroy(plan);
+		e.of['r'] = other[i].r;
+		einsum = form_einsum(other[i].form, other[i].type, &e, 0);
+		ck_assert_msg(!is_in_place(&einsum, NULL), "%s, n %zu",
+			      other[i].form, other[i].n);
 	}
 }
 END_TEST
@@ -326,6 +370,7 @@ main(void)
 	tcase_add_test(tcase, sums_are_as_deep_as_the_cache);
 	tcase_add_loop_test(tcase, colliding_lines_are_gathered, 0, NAMES);
 	tcase_add_loop_test(tcase, another_dim_is_as_close, 0, 2 * NAMES);
+	tcase_add_test(tcase, packed_when_asked);
 	tcase_add_test(tcase, others_are_packed);
 	return suite_run(suite);
 }

@@ -191,14 +191,16 @@ START_TEST(bad_options_are_refused)
 {
 	struct given two = EXTENTS(2);
 	struct lend_layout a = layout_of(&two);
-	struct lend_plan_options options = { sizeof(options), "abacus" };
+	struct lend_plan_options options = {
+		.size = sizeof(options), .kernel = "abacus"
+	};
 	struct lend_error why = { "" };
 	lend_plan *plan;
 
 	ck_assert_int_eq(lend_plan_create(&plan, "a,a->", LEND_F32, &a, &a,
 					  NULL, &options, &why), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(why.text, "abacus"));
-	options = (struct lend_plan_options){ sizeof(options) - 1, NULL };
+	options = (struct lend_plan_options){ .size = sizeof(options) - 1 };
 	ck_assert_int_eq(lend_plan_create(&plan, "a,a->", LEND_F32, &a, &a,
 					  NULL, &options, &why), -EINVAL);
 }

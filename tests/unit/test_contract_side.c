@@ -93,7 +93,9 @@ static void
 try_form(int index, enum lend_type type)
 {
 	const char *name = names[index % NAMES], *form = forms[index / NAMES];
-	struct lend_plan_options options = { sizeof(options), name };
+	struct lend_plan_options options = {
+		.size = sizeof(options), .kernel = name
+	};
 	unsigned side = 0, cases = scale(CASES);
 	struct site site;
 

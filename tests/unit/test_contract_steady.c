@@ -39,7 +39,8 @@ static const struct kind {
 	enum lend_type type;
 	size_t extent[4];	/* of a, b, c, d */
 } kinds[] = {
-	{ "ab,bc->ac", LEND_F64, { 70, 70, 70 } },
+	{ "ab,bc->ac", LEND_F64, { 100, 70, 110 } },
+	{ "ab,bc->ac", LEND_F64, { 70, 70, 70 } },	/* few columns */
 	{ "ba,cb->ac", LEND_CF32, { 50, 40, 60 } },
 	{ "dab,dbc->dac", LEND_F32, { 20, 30, 20, 9 } },
 	{ "ba,cb->ac", LEND_F64, { 7, 5000, 6 } },	/* a long sum */

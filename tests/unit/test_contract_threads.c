@@ -113,13 +113,16 @@ START_TEST(clients_do_not_disturb_each_other)
 	static struct shared shared;
 	struct random_einsum einsum = some_einsum(2000000 + (unsigned)_i,
 						  _i % 2);
+	struct lend_plan_options options = {
+		.size = sizeof(options), .pack = _i % 3 == 0
+	};
 	char what[CASE_TEXT], wrong[CASE_TEXT] = "";
 
 	case_print(&einsum, what);
 	memset(&shared, 0, sizeof(shared));
 	shared.site = site_open();
-	ck_assert_msg(case_open(&shared.c, &einsum, NULL, wrong), "%s: %s",
-		      what, wrong);
+	ck_assert_msg(case_open(&shared.c, &einsum, &options, wrong),
+		      "%s: %s", what, wrong);
 	execute_alone(&shared);
 	crew_run(CLIENTS, be_client, &shared);
 	for (int i = 0; i < CLIENTS; i++)
