@@ -140,7 +140,11 @@ static void
 one(struct member *member)
 {
 	unsigned dice = random_below(&member->random, 1000);
-	unsigned which = random_below(&member->random, crowd.wish->ids);
+	/* A few are asked for as often as all the others, so that some stay. */
+	unsigned few = crowd.wish->ids < 4 ? crowd.wish->ids : 4;
+	unsigned which = random_below(&member->random,
+				      random_below(&member->random, 2) ? few :
+				      crowd.wish->ids);
 	char id[24];
 
 	snprintf(id, sizeof(id), "%u of the crowd", which);
