@@ -11,6 +11,7 @@
 
 #include "bench/contract_bound.h"
 #include "bench/contract_cases.h"
+#include "bench/contract_columns.h"
 #include "bench/contract_measure.h"
 #include "bench/contract_networks.h"
 #include "bench/contract_peer.h"
@@ -277,6 +278,8 @@ measure(const struct options *options)
 		contract_kernels(peak, repeats,
 				 (options->quick ? 2 : 20) * MS);
 		contract_small(repeats, (options->quick ? 2 : 20) * MS);
+		contract_columns(repeats, (options->quick ? 2 : 20) * MS,
+				 options->quick);
 	}
 }
 
