@@ -7,8 +7,9 @@
  * of B, and how their results come to C depends on its unit stride (store):
  *
  *	line		of other rows: as below
- *	along		of the same rows: they lie in C as in A
- *	columns		of the columns: vectors by columns are turned
+ *	along		of the same rows: they lie in C as in A; a unit is a
+ *			cache line of them
+ *	columns		of the columns: the same, vectors by columns are turned
  *
  *	    line (C's unit stride)
  *	   ------------------------->

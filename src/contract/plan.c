@@ -202,16 +202,21 @@ order_sum(struct dims *dims, const struct counts *counts)
 			  a_first ? OPERAND_B : OPERAND_A, 8, SUM_PIECE);
 }
 
-/* With A the larger operand, whichever way C lies. */
+/* With A the larger operand if it can be, whichever way C lies. */
 static bool
 order_narrow(struct lend_plan *plan)
 {
+	bool swap = plan->m->total < plan->n->total;
+
+	if (swap)
+		swap_inputs(plan);
 	if (narrow_plan(plan))
 		return true;
 	swap_inputs(plan);
 	if (narrow_plan(plan))
 		return true;
-	swap_inputs(plan);
+	if (!swap)
+		swap_inputs(plan);
 	return false;
 }
 
