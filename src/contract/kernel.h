@@ -162,12 +162,12 @@ struct kernel {
 			    enum kernel_update update, double beta);
 	/* As pack_b, into panels of rows_nr, .. */
 	void (*pack_for_rows)(size_t rows, size_t cols, const void *src,
-			  const int64_t *row, const int64_t *col,
-			  size_t period, void *dst);
+			      const int64_t *row, const int64_t *col,
+			      size_t period, void *dst);
 	/* .. and of sums_nr. */
 	void (*pack_for_sums)(size_t rows, size_t cols, const void *src,
-			  const int64_t *row, const int64_t *col,
-			  size_t period, void *dst);
+			      const int64_t *row, const int64_t *col,
+			      size_t period, void *dst);
 
 	struct kernel_loops loops;	/* of reals */
 	struct kernel_loops complex_loops;

@@ -6,10 +6,11 @@
 
 /*
  * Up to so many columns it is faster than packing A, whose elements are used
- * once for each: with AVX2 1.4 to 2 times up to 48, level at 96, where A comes
- * from memory.  Of sums the shorter ones pack faster from here on:
+ * once for each: with AVX2 1.1 to 2.3 times where A comes from memory, at 96
+ * the least.
  */
 #define MOST_COLUMNS 96
+/* Of sums; of more columns only where the sum is a third longer than them. */
 #define SURE_COLUMNS_SUMS 24
 /* So short a sum does not pay for turning its results. */
 #define LEAST_SUM 16
@@ -166,8 +167,8 @@ is_read_once(const struct lend_plan *plan)
 }
 
 /*
- * Of such sums, as many units along as the second cache has room for.  Where
- * a vector is a line each line is read once, in any case.
+ * Of such sums, as many units along as the second cache has room for, unless
+ * each line is read once, in any case.
  */
 static void
 set_gathered(struct lend_plan *plan)

@@ -164,8 +164,8 @@ NAME(stream_lines)(size_t whole, const REAL *from, size_t step, REAL *to)
 
 	if ((uintptr_t)to % CACHE_LINE == 0)
 		for (; v < whole / line * line; v++)
-			STREAM_VECTOR(to + v * LANES,
-				(NAME(vec))*(const NAME(vec_c) *)(from + v * step));
+			STREAM_VECTOR(to + v * LANES, (NAME(vec))
+				*(const NAME(vec_c) *)(from + v * step));
 #else
 	(void)whole;
 	(void)from;

@@ -19,7 +19,7 @@
 
 struct inputs {
 	size_t nr;
-	void *a, *b, *b_memory;
+	void *a, *b;
 	int64_t row[MOST_MR], col[DEPTH];
 };
 
